@@ -6,6 +6,7 @@ export default defineConfig({
       'packages/*/src/**/*.test.ts',
       'packages/*/tests/**/*.test.ts',
       'tests/**/*.test.ts',
+      'scripts/**/*.test.ts',
       'functions/**/*.test.ts',
     ],
     typecheck: {

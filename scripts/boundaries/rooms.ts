@@ -1,0 +1,42 @@
+/** A part of the repository and what it may import. */
+export interface Room {
+  /** Folder from the root, with a slash at the end. */
+  readonly folder: string
+  /** Packages of ours that it may import. */
+  readonly mayImport: readonly string[]
+  /** Packages of ours of which it may import types only. */
+  readonly mayImportTypesOf?: readonly string[]
+  /** Third-party packages that only files under one folder of the room may import. */
+  readonly confined?: { readonly packages: readonly string[]; readonly to: string; readonly why: string }
+}
+
+const DATABASE_DRIVERS = ['postgres', 'pg', 'libsql', 'better-sqlite3', 'node:sqlite', '@supabase/supabase-js']
+
+/** Which room may import which package of ours. `errors` is a leaf; nothing imports `cli`. */
+export const ROOMS: Readonly<Record<string, Room>> = {
+  errors: { folder: 'packages/errors/', mayImport: [] },
+  dsl: { folder: 'packages/dsl/', mayImport: ['errors'] },
+  core: { folder: 'packages/core/', mayImport: ['errors', 'dsl'] },
+  'edge-worker': { folder: 'packages/edge-worker/', mayImport: ['errors', 'dsl', 'core'] },
+  functions: { folder: 'functions/', mayImport: ['errors', 'dsl', 'core', 'edge-worker'] },
+  engine: {
+    folder: 'packages/engine/',
+    mayImport: ['errors', 'dsl'],
+    confined: {
+      packages: DATABASE_DRIVERS,
+      to: 'src/adapters/',
+      why: 'the engine reaches a database through its port',
+    },
+  },
+  testing: { folder: 'packages/testing/', mayImport: ['errors', 'dsl', 'engine'] },
+  client: { folder: 'packages/client/', mayImport: ['errors'], mayImportTypesOf: ['dsl'] },
+  dashboard: { folder: 'packages/dashboard/', mayImport: ['errors', 'client'], mayImportTypesOf: ['dsl'] },
+  server: { folder: 'packages/server/', mayImport: ['errors', 'dsl', 'core', 'engine', 'dashboard'] },
+  local: { folder: 'packages/local/', mayImport: ['errors'] },
+  cli: {
+    folder: 'packages/cli/',
+    mayImport: [
+      ...['errors', 'dsl', 'core', 'edge-worker', 'engine', 'testing', 'client', 'dashboard', 'server', 'local'],
+    ],
+  },
+}
