@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest'
+import { type BusyWorker, Chaos, type ChaosView } from './chaos.ts'
+
+const worker = (workerId: string, queue: string, registeredAtMs = 0): BusyWorker => ({
+  workerId,
+  functionName: queue,
+  queue,
+  registeredAtMs,
+})
+
+function chaosOver(views: Partial<ChaosView>[], options: { minKills?: number; isAlive?: boolean } = {}) {
+  const killed: string[] = []
+  let turn = 0
+  const chaos = new Chaos({
+    look: async () => ({
+      busy: [],
+      nowMs: turn,
+      lastStepsStarted: false,
+      ...views[Math.min(turn++, views.length - 1)],
+    }),
+    kill: async (victim) => {
+      if (options.isAlive === false) return false
+      killed.push(victim.workerId)
+      return true
+    },
+    random: () => 0,
+    minKills: options.minKills ?? 5,
+    restMs: { afterKill: 0, idle: 0 },
+  })
+  return { chaos, killed }
+}
+
+test('a queue loses no second worker before a new one has registered', async () => {
+  const { chaos, killed } = chaosOver([
+    { busy: [worker('a1', 'a')], nowMs: 100 },
+    { busy: [worker('a1', 'a'), worker('a0', 'a', 50)], nowMs: 200 },
+    { busy: [worker('a2', 'a', 150)], nowMs: 300 },
+  ])
+  expect([await chaos.killOne(), await chaos.killOne(), await chaos.killOne()]).toEqual(['killed', 'nobody', 'killed'])
+  expect(killed).toEqual(['a1', 'a2'])
+})
+
+test('other queues may lose theirs meanwhile', async () => {
+  const busy = [worker('a1', 'a'), worker('b1', 'b')]
+  const { chaos, killed } = chaosOver([{ busy, nowMs: 100 }])
+  await chaos.killOne()
+  await chaos.killOne()
+  expect(killed).toEqual(['a1', 'b1'])
+})
+
+test('it goes on after the last steps have started until enough are killed, then ends', async () => {
+  const views = [1, 2].map((n) => ({ busy: [worker(`w${n}`, `q${n}`)], lastStepsStarted: true }))
+  const { chaos } = chaosOver(views, { minKills: 2 })
+  expect([await chaos.killOne(), await chaos.killOne(), await chaos.killOne()]).toEqual(['killed', 'killed', 'over'])
+  expect(chaos.killed).toBe(2)
+})
+
+test('it goes on past the least number of kills while a step waits to be started', async () => {
+  const { chaos } = chaosOver([{ busy: [worker('a', 'a')] }, { busy: [worker('b', 'b')] }], { minKills: 1 })
+  expect([await chaos.killOne(), await chaos.killOne()]).toEqual(['killed', 'killed'])
+})
+
+test('a worker that was gone already is not counted', async () => {
+  const { chaos } = chaosOver([{ busy: [worker('a', 'a')] }], { isAlive: false })
+  expect(await chaos.killOne()).toBe('nobody')
+  expect(chaos.killed).toBe(0)
+})
+
+test('it starts once, stops at any time, and survives a failing look', async () => {
+  let looks = 0
+  const errors: unknown[] = []
+  let looked: () => void = () => {}
+  const lookedTwice = new Promise<void>((resolve) => {
+    looked = resolve
+  })
+  const chaos = new Chaos({
+    look: async () => {
+      looks += 1
+      if (looks === 2) looked()
+      throw new Error('database away')
+    },
+    kill: () => true,
+    onError: (error) => errors.push(error),
+    restMs: { afterKill: 1, idle: 1 },
+  })
+  await chaos.stop()
+  chaos.start()
+  chaos.start()
+  await lookedTwice
+  await chaos.stop()
+  await chaos.stop()
+  expect(errors.length).toBeGreaterThanOrEqual(1)
+  const after = looks
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(looks).toBe(after)
+})

@@ -1,0 +1,141 @@
+import type { Sql } from 'postgres'
+
+/** A live worker that has started at least one task and not reported it. Times are of the database's clock. */
+export interface BusyWorker {
+  readonly workerId: string
+  readonly functionName: string
+  readonly queue: string
+  readonly registeredAtMs: number
+}
+
+export interface ChaosView {
+  readonly busy: readonly BusyWorker[]
+  readonly nowMs: number
+  /** True once no step of the runs waits to be started any more. */
+  readonly lastStepsStarted: boolean
+}
+
+interface ChaosOptions {
+  /** What can be killed now. */
+  readonly look: () => Promise<ChaosView>
+  /** Kills the process behind a worker at once; false when it was gone already. */
+  readonly kill: (worker: BusyWorker) => boolean | Promise<boolean>
+  readonly onKill?: (worker: BusyWorker) => void
+  /** Called when a look or a kill fails; chaos goes on. */
+  readonly onError?: (error: unknown) => void
+  /** From 0 to below 1. */
+  readonly random?: () => number
+  readonly minKills?: number
+  /** How long it rests after a kill, and after finding nobody to kill. */
+  readonly restMs?: { readonly afterKill: number; readonly idle: number }
+}
+
+const MIN_KILLS = 5
+
+/**
+ * Kills random workers in the middle of their work, to show that none of it is lost: never a second one of a queue before
+ * the queue has a new worker, at least `minKills` in all, and on until every run has started its last step.
+ */
+export class Chaos {
+  readonly #options: ChaosOptions
+  readonly #killedIds = new Set<string>()
+  /** When the last worker of a queue was killed; a worker that registered later lifts the ban on the queue. */
+  readonly #killedAtMs = new Map<string, number>()
+  #stopped: AbortController | undefined
+  #loop: Promise<void> | undefined
+
+  constructor(options: ChaosOptions) {
+    this.#options = options
+  }
+
+  get killed(): number {
+    return this.#killedIds.size
+  }
+
+  start(): void {
+    if (this.#loop !== undefined) return
+    this.#stopped = new AbortController()
+    this.#loop = this.#run(this.#stopped.signal)
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped?.abort()
+    await this.#loop
+    this.#loop = undefined
+  }
+
+  async #run(stopped: AbortSignal): Promise<void> {
+    const restMs = this.#options.restMs ?? { afterKill: 2_000, idle: 100 }
+    while (!stopped.aborted) {
+      try {
+        const outcome = await this.killOne()
+        if (outcome === 'over') return
+        const jitter = 0.5 + (this.#options.random ?? Math.random)()
+        await rest(outcome === 'killed' ? restMs.afterKill * jitter : restMs.idle, stopped)
+      } catch (error) {
+        this.#options.onError?.(error)
+        await rest(restMs.afterKill, stopped)
+      }
+    }
+  }
+
+  /** One look, and a kill if somebody may be killed. */
+  async killOne(): Promise<'killed' | 'nobody' | 'over'> {
+    const { look, kill, onKill, random = Math.random, minKills = MIN_KILLS } = this.#options
+    const view = await look()
+    if (view.lastStepsStarted && this.killed >= minKills) return 'over'
+    const candidates = view.busy.filter((worker) => this.#mayKill(worker))
+    const victim = candidates[Math.floor(random() * candidates.length)]
+    if (victim === undefined || !(await kill(victim))) return 'nobody'
+    this.#killedIds.add(victim.workerId)
+    this.#killedAtMs.set(victim.queue, view.nowMs)
+    onKill?.(victim)
+    return 'killed'
+  }
+
+  #mayKill({ workerId, queue, registeredAtMs }: BusyWorker): boolean {
+    const killedAtMs = this.#killedAtMs.get(queue)
+    return !this.#killedIds.has(workerId) && (killedAtMs === undefined || registeredAtMs > killedAtMs)
+  }
+}
+
+/** Reads what chaos may kill among the workers of the given runs. */
+export async function lookForBusyWorkers(sql: Sql, runIds: readonly string[]): Promise<ChaosView> {
+  const [row] = await sql<[ChaosView]>`
+    with busy as (
+      select distinct workers.worker_id, workers.function_name, workers.queue_name, workers.started_at
+      from pgflow.step_tasks
+      join pgflow.workers on workers.worker_id = step_tasks.last_worker_id
+      where step_tasks.run_id = any(${runIds as string[]}::uuid[])
+        and step_tasks.status = 'started'
+        and workers.stopped_at is null
+        and workers.last_heartbeat_at > now() - interval '12 seconds'
+    )
+    select
+      coalesce((select jsonb_agg(jsonb_build_object(
+        'workerId', worker_id,
+        'functionName', function_name,
+        'queue', queue_name,
+        'registeredAtMs', extract(epoch from started_at) * 1000
+      )) from busy), '[]') as busy,
+      (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs",
+      not exists (
+        select from pgflow.step_states
+        where run_id = any(${runIds as string[]}::uuid[]) and status = 'created'
+      ) as "lastStepsStarted"
+  `
+  return row
+}
+
+function rest(milliseconds: number, stopped: AbortSignal): Promise<void> {
+  if (stopped.aborted) return Promise.resolve()
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      stopped.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, milliseconds)
+    stopped.addEventListener('abort', end)
+  })
+}

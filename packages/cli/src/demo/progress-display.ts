@@ -1,0 +1,100 @@
+import { createLogUpdate } from 'log-update'
+import type pc from 'picocolors'
+import type { Progress } from './progress.ts'
+import { formatCount, formatDuration, textTable } from './text-table.ts'
+
+/** Shows how far a demo is. `note` is for what stays on the screen, `update` for what the next tick replaces. */
+export interface ProgressDisplay {
+  note(text: string): void
+  update(progress: Progress, elapsedMs: number): void
+  /** Leaves the last state on the screen. May be called more than once. */
+  done(): void
+}
+
+type Colors = ReturnType<typeof pc.createColors>
+
+interface DisplayOptions {
+  readonly stream: NodeJS.WriteStream
+  readonly colors: Colors
+  /** How often a stream that is not a terminal gets a line. */
+  readonly plainIntervalMs?: number
+}
+
+/** Redraws in a terminal, and writes a line now and then everywhere else. */
+export function createProgressDisplay(options: DisplayOptions): ProgressDisplay {
+  return options.stream.isTTY ? terminalDisplay(options) : plainDisplay(options)
+}
+
+function terminalDisplay({ stream, colors }: DisplayOptions): ProgressDisplay {
+  const draw = createLogUpdate(stream)
+  let current: string | undefined
+  return {
+    note(text) {
+      draw.clear()
+      stream.write(`${text}\n`)
+      if (current !== undefined) draw(current)
+    },
+    update(progress, elapsedMs) {
+      const [header, ...rows] = progressTable(progress)
+      current = [progressBar(progress, elapsedMs), '', colors.dim(header!), ...rows].join('\n')
+      draw(current)
+    },
+    done() {
+      current = undefined
+      draw.done()
+    },
+  }
+}
+
+function plainDisplay({ stream, plainIntervalMs = 5_000 }: DisplayOptions): ProgressDisplay {
+  let nextAtMs = 0
+  let lastLine: string | undefined
+  let lastShown = true
+  return {
+    note: (text) => void stream.write(`${text}\n`),
+    update(progress, elapsedMs) {
+      lastLine = progressLine(progress, elapsedMs)
+      lastShown = elapsedMs >= nextAtMs
+      if (!lastShown) return
+      nextAtMs = elapsedMs + plainIntervalMs
+      stream.write(`${lastLine}\n`)
+    },
+    done() {
+      if (!lastShown) stream.write(`${lastLine}\n`)
+      lastShown = true
+    },
+  }
+}
+
+const BAR_WIDTH = 32
+
+/** For example: `████████░░░░  72 of 288 documents  9.1 s`. */
+export function progressBar({ runs }: Progress, elapsedMs: number): string {
+  const ended = runs.completed + runs.failed
+  const all = ended + runs.started
+  const filled = all === 0 ? 0 : Math.floor((ended / all) * BAR_WIDTH)
+  const failed = runs.failed === 0 ? '' : `, ${formatCount(runs.failed)} failed`
+  const bar = '█'.repeat(filled) + '░'.repeat(BAR_WIDTH - filled)
+  return `${bar}  ${formatCount(ended)} of ${formatCount(all)} documents${failed}  ${formatDuration(elapsedMs)}`
+}
+
+export function progressTable({ queues }: Progress): string[] {
+  const right = (title: string) => ({ title, align: 'right' as const })
+  return textTable(
+    [{ title: 'queue' }, right('queued'), right('in flight'), right('done'), right('live workers')],
+    queues.map((queue) => [
+      queue.queue,
+      ...[queue.queued, queue.inFlight, queue.done, queue.liveWorkers].map(formatCount),
+    ]),
+  )
+}
+
+/** One line for logs. Each step shows queued/in flight/done, and its live workers. */
+export function progressLine(progress: Progress, elapsedMs: number): string {
+  const { runs, queues } = progress
+  const ended = runs.completed + runs.failed
+  const steps = queues.map(
+    ({ step, queued, inFlight, done, liveWorkers }) => `${step} ${queued}/${inFlight}/${done} (${liveWorkers}w)`,
+  )
+  return `${formatDuration(elapsedMs)}: ${ended}/${ended + runs.started} documents; queued/in flight/done: ${steps.join(', ')}`
+}

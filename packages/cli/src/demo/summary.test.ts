@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { summarize, summaryLines } from './summary.ts'
+import { formatDuration } from './text-table.ts'
+
+const facts = {
+  completed: 18,
+  failed: 1,
+  seconds: 12.345,
+  brokenLinks: 7,
+  queues: [
+    { queue: 'q__parse', step: 'parse', tasks: 20, attempts: 24, waitP50Ms: 12, waitP95Ms: 1_530 },
+    { queue: 'q__report', step: 'report', tasks: 0, attempts: 0, waitP50Ms: null, waitP95Ms: null },
+  ],
+}
+const demo = { documents: 20, skippedDocuments: 2, killed: 3, cpuMs: 50 }
+
+test('every document without a run that ended is lost', () => {
+  expect(summarize(facts, demo)).toMatchObject({ runs: 20, completed: 18, failed: 1, lost: 1 })
+  expect(summarize({ ...facts, completed: 19 }, demo).lost).toBe(0)
+})
+
+test('tasks, extra attempts and CPU are totals over the queues', () => {
+  expect(summarize(facts, demo)).toMatchObject({
+    tasks: 20,
+    extraAttempts: 4,
+    cpuMsPerTask: 2.5,
+    seconds: 12.35,
+    killed: 3,
+  })
+  expect(summarize(facts, { ...demo, cpuMs: undefined }).cpuMsPerTask).toBeNull()
+})
+
+test('the table tells a person all of it', () => {
+  expect(summaryLines(summarize(facts, demo))).toEqual([
+    'queue      tasks  attempts  wait p50  wait p95',
+    'q__parse      20        24     12 ms     1.5 s',
+    'q__report      0         0         -         -',
+    '',
+    'runs          18 completed, 1 failed, 1 lost',
+    'tasks         20 in 12.3 s (2 tasks/s)',
+    'broken links  7',
+    'CPU per task  2.5 ms',
+    'skipped       2 documents',
+    'chaos         3 workers killed, at a cost of 4 extra attempts',
+  ])
+})
+
+test('durations read well at every size', () => {
+  expect([340, 4_210, 59_940, 59_960, 125_000].map(formatDuration)).toEqual([
+    '340 ms',
+    '4.2 s',
+    '59.9 s',
+    '1 min 00 s',
+    '2 min 05 s',
+  ])
+})
