@@ -1,0 +1,314 @@
+import type { ContextRequirement, Env, HandlerContext, StepContext } from './context.ts'
+import type {
+  AnyDeps,
+  AnyFlow,
+  AnySteps,
+  DependencyOutputs,
+  ElementOf,
+  flowTypes,
+  NoSteps,
+  OutputOf,
+} from './flow-types.ts'
+import { checkPattern } from './input-pattern.ts'
+import { checkDependencies } from './invalid-dependency-error.ts'
+import { InvalidStepOptionError } from './invalid-step-option-error.ts'
+import type { Json, Jsonified } from './json.ts'
+import { checkSlug } from './slug.ts'
+import type { StandardSchemaV1 } from './standard-schema.ts'
+import type { StepDefinition, StepHandler, StepType } from './step-definition.ts'
+import {
+  checkOptionNames,
+  checkRuntimeOptions,
+  checkSkipMode,
+  type RuntimeOptions,
+  type SkipMode,
+} from './step-option.ts'
+import type { MapOptions, MappableInput, SkipsOfOptions, StepOptions } from './step-options.ts'
+import { DuplicateStepSlugError } from './step-queue-error.ts'
+import { UnknownStepError } from './unknown-step-error.ts'
+
+export interface FlowOptions<TInput> extends RuntimeOptions {
+  /**
+   * The concrete slug: one immutable shape. A changed flow takes a new one. Letters, digits and single underscores;
+   * begins with a letter; unique in its database, whatever the case.
+   */
+  readonly slug: string
+  /**
+   * A schema of any Standard Schema library. It gives the flow its input type and is checked before a run starts. It
+   * only checks: handlers get the input as it was sent, without what the schema would add or convert.
+   */
+  readonly input?: StandardSchemaV1<TInput>
+}
+
+/**
+ * A durable flow: a typed graph of steps. Each method gives a new flow and leaves the old one as it is.
+ *
+ * @example
+ * const flow = new Flow<{ url: string }>({ slug: 'readPageV1', maxAttempts: 5 })
+ *   .step({ slug: 'fetch' }, async ({ url }, ctx) => (await fetch(url, { signal: ctx.signal })).text())
+ *   .step({ slug: 'count', dependsOn: ['fetch'] }, ({ fetch }) => fetch.length)
+ *
+ * @typeParam TInput what a run starts with
+ * @typeParam TContext what the handlers ask of the context beyond what every worker has
+ * @typeParam TEnv the environment variables that the flow expects
+ */
+export class Flow<
+  TInput = Json,
+  TContext extends ContextRequirement = NoSteps,
+  TSteps extends AnySteps = NoSteps,
+  TDeps extends AnyDeps = NoSteps,
+  TEnv = Env,
+> implements AnyFlow
+{
+  declare readonly [flowTypes]: {
+    readonly input: TInput
+    readonly context: TContext
+    readonly steps: TSteps
+    readonly deps: TDeps
+    readonly env: TEnv
+  }
+  readonly slug: string
+  readonly options: RuntimeOptions
+  readonly input: StandardSchemaV1<TInput> | undefined
+  #definitions: ReadonlyMap<string, StepDefinition> = new Map()
+  #stepOrder: readonly string[] = Object.freeze([])
+
+  /** @throws InvalidSlugError, InvalidStepOptionError */
+  constructor(options: FlowOptions<TInput>) {
+    this.slug = checkSlug('flow', options.slug)
+    const owner = `Flow "${this.slug}"`
+    checkOptionNames(owner, options, ['slug', ...RUNTIME_OPTIONS, 'input'])
+    this.options = checkRuntimeOptions(owner, options, RUNTIME_OPTIONS)
+    this.input = checkSchema(owner, options.input)
+  }
+
+  /** The step slugs in the order they were added; frozen. */
+  get stepOrder(): readonly string[] {
+    return this.#stepOrder
+  }
+
+  /** @throws UnknownStepError naming the steps that there are */
+  getStepDefinition(slug: string): StepDefinition {
+    const definition = this.#definitions.get(slug)
+    if (definition === undefined) throw new UnknownStepError(this.slug, slug, this.#stepOrder)
+    return definition
+  }
+
+  /**
+   * Adds a step. Its handler gets the flow's input, or, with `dependsOn`, an object of those steps' outputs.
+   *
+   * @throws InvalidSlugError, DuplicateStepSlugError, InvalidDependencyError, InvalidStepOptionError
+   */
+  step<
+    TSlug extends string,
+    TOutput,
+    TDep extends keyof TSteps & string = never,
+    TIf = never,
+    TIfNot = never,
+    TWhenUnmet extends SkipMode = 'skip',
+    TWhenExhausted extends SkipMode = 'fail',
+    TNeeds extends object = NoSteps,
+  >(
+    options: StepOptions<TInput, TSteps, TSlug, TDep, TIf, TIfNot, TWhenUnmet, TWhenExhausted>,
+    handler: (
+      input: [TDep] extends [never] ? TInput : DependencyOutputs<TSteps, TDep>,
+      context: HandlerContext<TInput, TContext, TEnv> & TNeeds,
+    ) => TOutput | PromiseLike<TOutput>,
+  ): Flow<
+    TInput,
+    Carried<TContext, TNeeds, StepContext<TInput, TEnv>>,
+    TSteps & {
+      [K in TSlug]: {
+        type: 'single'
+        output: Jsonified<TOutput>
+        skips: SkipsOfOptions<TSteps, TDep, TIf | TIfNot, TWhenUnmet, TWhenExhausted>
+      }
+    },
+    TDeps & { [K in TSlug]: TDep },
+    TEnv
+  > {
+    return this.#with('single', options, options.dependsOn ?? [], handler) as never
+  }
+
+  /**
+   * Adds a step whose handler returns an array, for a map to go over.
+   *
+   * @throws InvalidSlugError, DuplicateStepSlugError, InvalidDependencyError, InvalidStepOptionError
+   */
+  array<
+    TSlug extends string,
+    TOutput extends readonly unknown[],
+    TDep extends keyof TSteps & string = never,
+    TIf = never,
+    TIfNot = never,
+    TWhenUnmet extends SkipMode = 'skip',
+    TWhenExhausted extends SkipMode = 'fail',
+    TNeeds extends object = NoSteps,
+  >(
+    options: StepOptions<TInput, TSteps, TSlug, TDep, TIf, TIfNot, TWhenUnmet, TWhenExhausted>,
+    handler: (
+      input: [TDep] extends [never] ? TInput : DependencyOutputs<TSteps, TDep>,
+      context: HandlerContext<TInput, TContext, TEnv> & TNeeds,
+    ) => TOutput | PromiseLike<TOutput>,
+  ): Flow<
+    TInput,
+    Carried<TContext, TNeeds, StepContext<TInput, TEnv>>,
+    TSteps & {
+      [K in TSlug]: {
+        type: 'single'
+        output: Jsonified<TOutput>
+        skips: SkipsOfOptions<TSteps, TDep, TIf | TIfNot, TWhenUnmet, TWhenExhausted>
+      }
+    },
+    TDeps & { [K in TSlug]: TDep },
+    TEnv
+  > {
+    return this.#with('single', options, options.dependsOn ?? [], handler) as never
+  }
+
+  /**
+   * Adds a map: its handler runs once per element of a step's array (`array`), or of the flow's input. Its output is the
+   * array of the results, in the order of the elements. Over a skipped step it runs no task and gives `[]`.
+   *
+   * @throws InvalidSlugError, DuplicateStepSlugError, InvalidDependencyError, InvalidStepOptionError
+   */
+  map<
+    TSlug extends string,
+    TOutput,
+    TArray extends keyof TSteps & string = never,
+    TIf = never,
+    TIfNot = never,
+    TWhenUnmet extends SkipMode = 'skip',
+    TWhenExhausted extends SkipMode = 'fail',
+    TNeeds extends object = NoSteps,
+  >(
+    options: MapOptions<TInput, TSteps, TSlug, TArray, TIf, TIfNot, TWhenUnmet, TWhenExhausted> &
+      MappableInput<TInput, TArray>,
+    handler: (
+      element: ElementOf<[TArray] extends [never] ? TInput : OutputOf<TSteps[TArray]>>,
+      context: HandlerContext<TInput, TContext, TEnv> & TNeeds,
+    ) => TOutput | PromiseLike<TOutput>,
+  ): Flow<
+    TInput,
+    Carried<TContext, TNeeds, StepContext<TInput, TEnv>>,
+    TSteps & {
+      [K in TSlug]: {
+        type: 'map'
+        output: Jsonified<TOutput>[]
+        skips: SkipsOfOptions<TSteps, TArray, TIf | TIfNot, TWhenUnmet, TWhenExhausted>
+      }
+    },
+    TDeps & { [K in TSlug]: TArray },
+    TEnv
+  > {
+    const { array, dependsOn = [] } = options as { array?: string; dependsOn?: readonly string[] }
+    return this.#with('map', options, array === undefined ? dependsOn : [array, ...dependsOn], handler) as never
+  }
+
+  #with(stepType: StepType, options: object, dependencies: readonly string[], handler: unknown): AnyFlow {
+    const definition = this.#checkStep(stepType, options, dependencies, handler)
+    const next = new Flow<TInput, TContext, TSteps, TDeps, TEnv>({
+      slug: this.slug,
+      ...this.options,
+      ...(this.input && { input: this.input }),
+    })
+    next.#definitions = new Map([...this.#definitions, [definition.slug, definition]])
+    next.#stepOrder = Object.freeze([...this.#stepOrder, definition.slug])
+    return next
+  }
+
+  #checkStep(
+    stepType: StepType,
+    options: RawStepOptions,
+    dependencies: readonly string[],
+    handler: unknown,
+  ): StepDefinition {
+    const slug = checkSlug('step', options.slug)
+    const existing = this.#stepOrder.find((known) => known.toLowerCase() === slug.toLowerCase())
+    if (existing !== undefined) throw new DuplicateStepSlugError(this.slug, slug, existing)
+
+    const owner = `Step "${slug}" of flow "${this.slug}"`
+    checkOptionNames(owner, options, stepType === 'map' ? MAP_OPTIONS : STEP_OPTIONS)
+    if (typeof handler !== 'function') {
+      throw new InvalidStepOptionError({ owner, option: 'handler', value: handler, rule: 'must be a function' })
+    }
+    const isRootMap = stepType === 'map' && dependencies.length === 0
+    const condition = checkCondition(owner, options, isRootMap)
+    return Object.freeze({
+      slug,
+      index: this.#stepOrder.length,
+      stepType,
+      dependencies: checkDependencies({
+        flowSlug: this.slug,
+        stepSlug: slug,
+        stepType,
+        dependencies,
+        knownSlugs: this.#stepOrder,
+      }),
+      ...condition,
+      whenExhausted: checkSkipMode(owner, 'whenExhausted', options.whenExhausted ?? 'fail'),
+      options: checkRuntimeOptions(owner, options, [...RUNTIME_OPTIONS, 'startDelay']),
+      handler: handler as StepHandler,
+    })
+  }
+}
+
+const RUNTIME_OPTIONS = ['maxAttempts', 'baseDelay', 'maxDelay', 'timeout'] as const
+const COMMON_OPTIONS = ['if', 'ifNot', 'whenUnmet', 'whenExhausted', ...RUNTIME_OPTIONS, 'startDelay'] as const
+const STEP_OPTIONS = ['slug', 'dependsOn', ...COMMON_OPTIONS]
+// dependsOn is here so that a map with several dependencies is told about those, not about the option.
+const MAP_OPTIONS = ['slug', 'array', 'dependsOn', ...COMMON_OPTIONS]
+
+/** Options before they are checked: JavaScript has no types to keep them right. */
+type RawStepOptions = { readonly [K in (typeof MAP_OPTIONS)[number]]?: unknown }
+
+/** A flow's context requirement with what a handler asks for added, as far as the platform does not give it anyway. */
+type Carried<TContext, TNeeds, TProvided> = [Unmet<TNeeds, TProvided>] extends [never]
+  ? TContext
+  : TContext & Pick<TNeeds, Unmet<TNeeds, TProvided>>
+
+type Unmet<TNeeds, TProvided> = {
+  [K in keyof TNeeds]: K extends keyof TProvided ? (TProvided[K] extends TNeeds[K] ? never : K) : K
+}[keyof TNeeds]
+
+function checkCondition(owner: string, options: RawStepOptions, isRootMap: boolean) {
+  const { if: required, ifNot: forbidden, whenUnmet } = options
+  for (const [option, pattern] of Object.entries({ if: required, ifNot: forbidden })) {
+    if (isRootMap && pattern !== undefined) {
+      throw new InvalidStepOptionError({
+        owner,
+        option,
+        value: pattern,
+        rule: 'has nothing to match in a map over the flow input: a pattern is an object, and that input is an array',
+        hint: 'Give the condition to a step after this one, or wrap the array in an object and map over a step that returns it.',
+      })
+    }
+  }
+  if (whenUnmet !== undefined && required === undefined && forbidden === undefined) {
+    throw new InvalidStepOptionError({
+      owner,
+      option: 'whenUnmet',
+      value: whenUnmet,
+      rule: 'says what happens when a condition does not hold, and this step has none',
+      hint: 'Add `if` or `ifNot`, or leave whenUnmet out.',
+    })
+  }
+  return {
+    requiredInputPattern: required === undefined ? undefined : checkPattern(owner, 'if', required),
+    forbiddenInputPattern: forbidden === undefined ? undefined : checkPattern(owner, 'ifNot', forbidden),
+    whenUnmet: checkSkipMode(owner, 'whenUnmet', whenUnmet ?? 'skip'),
+  }
+}
+
+function checkSchema<TInput>(owner: string, schema: StandardSchemaV1<TInput> | undefined) {
+  if (schema !== undefined && typeof schema?.['~standard']?.validate !== 'function') {
+    throw new InvalidStepOptionError({
+      owner,
+      option: 'input',
+      value: schema,
+      rule: 'must be a schema that implements Standard Schema',
+      hint: 'Use a schema of zod 4, valibot, arktype or another library that implements it.',
+    })
+  }
+  return schema
+}

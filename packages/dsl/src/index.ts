@@ -1,0 +1,60 @@
+export type { CompatibleFlow } from './compatible-flow.ts'
+export type {
+  ContextRequirement,
+  Env,
+  HandlerContext,
+  Logger,
+  PlatformContext,
+  RawMessage,
+  ReservedContextKey,
+  StepContext,
+  StepTask,
+  WorkerConfig,
+} from './context.ts'
+export { Flow, type FlowOptions } from './flow.ts'
+export { extractFlowShape, type FlowShape, type PatternShape, type StepShape } from './flow-shape.ts'
+export type { FlowTypeError } from './flow-type-error.ts'
+export type {
+  AnyFlow,
+  ExtractFlowContext,
+  ExtractFlowEnv,
+  ExtractFlowInput,
+  ExtractFlowLeafSteps,
+  ExtractFlowOutput,
+  ExtractFlowSteps,
+  FlowContext,
+  StepInput,
+  StepOutput,
+  StepSlug,
+} from './flow-types.ts'
+export type { InputPattern } from './input-pattern.ts'
+export { InvalidDependencyError } from './invalid-dependency-error.ts'
+export { InvalidStepOptionError } from './invalid-step-option-error.ts'
+export type { Json, Jsonified, JsonObject, JsonPrimitive } from './json.ts'
+export { InvalidOutputError, toJsonText } from './json-text.ts'
+export { isNonRetryableError, NonRetryableError } from './non-retryable-error.ts'
+export * from './platform.ts'
+export { defaultQueueName, MAX_QUEUE_NAME_LENGTH, resolveQueueName } from './queue-name.ts'
+export { isRetryLater, MAX_RETRY_DELAY_SECONDS, RetryLater, retryDelaySeconds } from './retry-later.ts'
+export { brokenSlugRule, InvalidSlugError, isValidSlug, MAX_SLUG_LENGTH, type SlugRule } from './slug.ts'
+export type { StandardIssue, StandardResult, StandardSchemaV1 } from './standard-schema.ts'
+export type { StepDefinition, StepHandler, StepType } from './step-definition.ts'
+export type { RuntimeOptions, SkipMode, StepRuntimeOptions } from './step-option.ts'
+export {
+  DuplicateQueueRouteError,
+  DuplicateStepSlugError,
+  EmptyStepQueuedFlowError,
+  FlowQueueNameError,
+  type QueueNameCandidates,
+  StepQueueError,
+  StepQueueNameError,
+} from './step-queue-error.ts'
+export {
+  isStepQueuedFlow,
+  type QueueMode,
+  type Route,
+  type StepQueuedFlow,
+  withStepQueues,
+} from './step-queued-flow.ts'
+export { UnknownStepError } from './unknown-step-error.ts'
+export { defineWorkers, type WorkerDefinition, type WorkerSettings } from './worker-settings.ts'

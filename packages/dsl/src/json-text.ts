@@ -1,0 +1,101 @@
+import { StarflowError } from '@starflow/errors'
+
+/** A value that JSON or Postgres cannot hold (SF304). `path` says where it is, as in `$.items[3].name`. */
+export class InvalidOutputError extends StarflowError {
+  readonly path: string
+
+  constructor(path: string, problem: string) {
+    super({
+      code: 'SF304',
+      message: `The output cannot be stored: ${path} ${problem}.`,
+      detail: 'Outputs travel as JSON and are stored as jsonb.',
+      hint: 'Return JSON only: null, booleans, finite numbers, well-formed strings, arrays and plain objects.',
+      fields: { path, problem },
+    })
+    this.path = path
+  }
+}
+
+/**
+ * The JSON text of a handler's output. Nothing (`undefined`) becomes `null`; `0`, `false` and `''` stay themselves. An
+ * object's undefined values are left out, as JSON does.
+ *
+ * @throws InvalidOutputError for what JSON would silently lose or Postgres refuses: functions, symbols, BigInt, NaN and
+ * infinities, cycles, Map, Set and the like, NUL characters and lone surrogates. Its message names the path.
+ */
+export function toJsonText(value: unknown): string {
+  if (value === undefined) return 'null'
+  checkValue(value, '$', new Set())
+  const text = JSON.stringify(value) ?? 'null'
+  // JSON.stringify writes NUL and lone surrogates as escapes, so one search of the text clears nearly every output.
+  if (SUSPECT_ESCAPE.test(text)) checkStrings(JSON.parse(text), '$')
+  return text
+}
+
+const SUSPECT_ESCAPE = /\\u(?:0000|d[89a-f])/i
+const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/
+
+function checkValue(value: unknown, path: string, ancestors: Set<object>): void {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+    case 'undefined':
+      return
+    case 'number':
+      if (!Number.isFinite(value)) throw new InvalidOutputError(path, `is ${value}, which JSON has no number for`)
+      return
+    case 'object':
+      if (value !== null) checkObject(value, path, ancestors)
+      return
+    case 'bigint':
+      throw new InvalidOutputError(path, 'is a BigInt; make it a string')
+    default:
+      throw new InvalidOutputError(path, `is a ${typeof value}`)
+  }
+}
+
+function checkObject(value: object, path: string, ancestors: Set<object>): void {
+  if (ancestors.has(value)) throw new InvalidOutputError(path, 'refers back to an object that contains it')
+  ancestors.add(value)
+  const { toJSON } = value as { toJSON?: unknown }
+  if (typeof toJSON === 'function') checkValue(callToJson(value, path), path, ancestors)
+  else if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) checkValue(value[index], `${path}[${index}]`, ancestors)
+  } else {
+    if (isOpaque(value)) throw new InvalidOutputError(path, `is a ${value.constructor.name}, which JSON would lose`)
+    for (const key of Object.keys(value)) {
+      checkValue((value as Record<string, unknown>)[key], memberPath(path, key), ancestors)
+    }
+  }
+  ancestors.delete(value)
+}
+
+function callToJson(value: object, path: string): unknown {
+  if (value instanceof Date && Number.isNaN(value.getTime())) throw new InvalidOutputError(path, 'is an invalid Date')
+  return (value as { toJSON(key: string): unknown }).toJSON('')
+}
+
+/** Objects whose content JSON.stringify does not see: it would write `{}`. */
+function isOpaque(value: object): boolean {
+  return [Map, Set, WeakMap, WeakSet, Promise, RegExp, Error, ArrayBuffer].some((type) => value instanceof type)
+}
+
+function checkStrings(value: unknown, path: string): void {
+  if (typeof value === 'string') {
+    if (value.includes('\0')) throw new InvalidOutputError(path, 'has a NUL character, which Postgres cannot store')
+    if (LONE_SURROGATE.test(value)) throw new InvalidOutputError(path, 'has half of a surrogate pair')
+  } else if (Array.isArray(value)) {
+    for (const [index, element] of value.entries()) checkStrings(element, `${path}[${index}]`)
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, member] of Object.entries(value)) {
+      if (key.includes('\0') || LONE_SURROGATE.test(key)) {
+        throw new InvalidOutputError(path, 'has a key with a NUL character or half of a surrogate pair')
+      }
+      checkStrings(member, memberPath(path, key))
+    }
+  }
+}
+
+function memberPath(path: string, key: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(key) ? `${path}.${key}` : `${path}[${JSON.stringify(key)}]`
+}

@@ -1,0 +1,21 @@
+/**
+ * What we use of Standard Schema (standardschema.dev), which zod, valibot, arktype and others implement. Written out
+ * here so that this package needs none of them.
+ */
+export interface StandardSchemaV1<TInput = unknown, TOutput = TInput> {
+  readonly '~standard': {
+    readonly version: 1
+    readonly vendor: string
+    readonly validate: (value: unknown) => StandardResult<TOutput> | Promise<StandardResult<TOutput>>
+    readonly types?: { readonly input: TInput; readonly output: TOutput } | undefined
+  }
+}
+
+export type StandardResult<TOutput> =
+  | { readonly value: TOutput; readonly issues?: undefined }
+  | { readonly issues: readonly StandardIssue[] }
+
+export interface StandardIssue {
+  readonly message: string
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
+}

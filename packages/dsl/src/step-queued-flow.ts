@@ -1,0 +1,89 @@
+import { StarflowError } from '@starflow/errors'
+import type { AnyFlow, StepSlug } from './flow-types.ts'
+import { resolveQueueName } from './queue-name.ts'
+import { DuplicateQueueRouteError, DuplicateStepSlugError, EmptyStepQueuedFlowError } from './step-queue-error.ts'
+
+/** Whether a flow has one queue, or one private queue per step. */
+export type QueueMode = 'flow' | 'step'
+
+/** Which queue the tasks of a step go through. */
+export interface Route<TSlug extends string = string> {
+  readonly stepSlug: TSlug
+  /** Zero-based. */
+  readonly stepIndex: number
+  readonly queueName: string
+}
+
+/** Says at run time that a value is a step-queued flow, whichever copy of this package made it. */
+export const stepQueuedBrand: unique symbol = Symbol.for('starflow.stepQueuedFlow')
+
+/** A flow whose every step has a private queue; its routes are checked and frozen. */
+export interface StepQueuedFlow<TFlow extends AnyFlow = AnyFlow> {
+  readonly flow: TFlow
+  /** In step order. */
+  readonly routes: readonly Route<StepSlug<TFlow>>[]
+  readonly [stepQueuedBrand]: true
+}
+
+/**
+ * Gives every step of a flow its own private queue, and with it its own workers: a slow step never holds up a fast one.
+ * Checks every queue name at once, before anything touches a worker or a database.
+ *
+ * @throws EmptyStepQueuedFlowError, FlowQueueNameError, StepQueueNameError, DuplicateStepSlugError,
+ *   DuplicateQueueRouteError; all of them are a StepQueueError
+ *
+ * @example
+ * export const communityThreads = withStepQueues(flow)
+ */
+export function withStepQueues<TFlow extends AnyFlow>(flow: TFlow): StepQueuedFlow<TFlow> {
+  requirePlainFlow(flow)
+  const { slug: flowSlug, stepOrder } = flow
+  if (stepOrder.length === 0) throw new EmptyStepQueuedFlowError(flowSlug)
+  requireDistinctSlugs(flowSlug, stepOrder)
+  const routes = stepOrder.map((stepSlug, stepIndex) =>
+    Object.freeze({ stepSlug, stepIndex, queueName: resolveQueueName(flowSlug, stepSlug, stepIndex) }),
+  )
+  requireDistinctQueues(flowSlug, routes)
+  return Object.freeze({
+    flow,
+    routes: Object.freeze(routes) as readonly Route<StepSlug<TFlow>>[],
+    [stepQueuedBrand]: true as const,
+  })
+}
+
+/** True for what withStepQueues returns, from any copy of this package. */
+export function isStepQueuedFlow(value: unknown): value is StepQueuedFlow {
+  return typeof value === 'object' && value !== null && (value as Partial<StepQueuedFlow>)[stepQueuedBrand] === true
+}
+
+function requirePlainFlow(flow: unknown): void {
+  const isFlow = typeof (flow as Partial<AnyFlow> | null | undefined)?.getStepDefinition === 'function'
+  if (isFlow) return
+  throw new StarflowError({
+    code: 'SF001',
+    message: isStepQueuedFlow(flow) ? 'This flow has step queues already.' : 'withStepQueues takes a Flow.',
+    detail: `It was given ${isStepQueuedFlow(flow) ? 'what withStepQueues returned' : `a value of type ${typeof flow}`}.`,
+    hint: 'Call it once, on the finished flow: export const orders = withStepQueues(flow).',
+  })
+}
+
+// Flow refuses these itself; a flow from another version of this package may not.
+function requireDistinctSlugs(flowSlug: string, stepOrder: readonly string[]): void {
+  const seen = new Map<string, string>()
+  for (const stepSlug of stepOrder) {
+    const existing = seen.get(stepSlug.toLowerCase())
+    if (existing !== undefined) throw new DuplicateStepSlugError(flowSlug, stepSlug, existing)
+    seen.set(stepSlug.toLowerCase(), stepSlug)
+  }
+}
+
+// Under the slug contract no two names can meet: a readable name ends in a slug, which begins with a letter, a fallback
+// in a number. The check holds whatever the contract becomes.
+function requireDistinctQueues(flowSlug: string, routes: readonly Route[]): void {
+  const seen = new Map<string, string>()
+  for (const { stepSlug, queueName } of routes) {
+    const other = seen.get(queueName)
+    if (other !== undefined) throw new DuplicateQueueRouteError(flowSlug, stepSlug, other, queueName)
+    seen.set(queueName, stepSlug)
+  }
+}

@@ -1,0 +1,66 @@
+import { StarflowError } from '@starflow/errors'
+import type { AnyFlow, StepSlug } from './flow-types.ts'
+import { checkInteger, checkOptionNames } from './step-option.ts'
+import { isStepQueuedFlow, type StepQueuedFlow } from './step-queued-flow.ts'
+import { UnknownStepError } from './unknown-step-error.ts'
+
+/** How the workers of one step are deployed. It is no part of the flow: changing it needs no new slug. */
+export interface WorkerSettings {
+  /** Handlers that one worker runs at once. */
+  readonly maxConcurrent?: number | undefined
+  /** Messages that one read takes at most. */
+  readonly batchSize?: number | undefined
+  /** Worker functions that share the step's queue, 1 to 20. */
+  readonly instances?: number | undefined
+  /** Database connections of one worker. */
+  readonly maxPgConnections?: number | undefined
+}
+
+/** A step-queued flow with the settings of its workers by step. */
+export interface WorkerDefinition<TFlow extends AnyFlow = AnyFlow> {
+  readonly flow: StepQueuedFlow<TFlow>
+  readonly settings: { readonly [K in StepSlug<TFlow>]?: WorkerSettings }
+}
+
+const LARGEST_VALUES = { maxConcurrent: 10_000, batchSize: 10_000, instances: 20, maxPgConnections: 1_000 } as const
+
+/**
+ * Says how the workers of a step-queued flow are deployed. Export it from the flow module as `workers`: generated worker
+ * functions import it.
+ *
+ * @throws UnknownStepError for a step that the flow does not have, InvalidStepOptionError for a value that cannot be
+ *
+ * @example
+ * export const workers = defineWorkers(communityThreads, { classify: { maxConcurrent: 4 }, deliverSlack: { instances: 3 } })
+ */
+export function defineWorkers<TFlow extends AnyFlow>(
+  flow: StepQueuedFlow<TFlow>,
+  settings: { readonly [K in StepSlug<NoInfer<TFlow>>]?: WorkerSettings },
+): WorkerDefinition<TFlow> {
+  if (!isStepQueuedFlow(flow)) {
+    throw new StarflowError({
+      code: 'SF001',
+      message: 'defineWorkers takes a step-queued flow.',
+      detail: 'Settings by step need a worker per step.',
+      hint: 'Pass what withStepQueues(flow) returns. The one worker of a plain flow is set in EdgeWorker.start.',
+    })
+  }
+  const checked: Record<string, WorkerSettings> = Object.create(null)
+  for (const [stepSlug, stepSettings] of Object.entries<WorkerSettings | undefined>(settings)) {
+    if (!flow.flow.stepOrder.includes(stepSlug)) {
+      throw new UnknownStepError(flow.flow.slug, stepSlug, flow.flow.stepOrder)
+    }
+    if (stepSettings !== undefined) checked[stepSlug] = checkSettings(flow.flow.slug, stepSlug, stepSettings)
+  }
+  return Object.freeze({ flow, settings: Object.freeze(checked) as WorkerDefinition<TFlow>['settings'] })
+}
+
+function checkSettings(flowSlug: string, stepSlug: string, settings: WorkerSettings): WorkerSettings {
+  const owner = `The worker of step "${stepSlug}" of flow "${flowSlug}"`
+  checkOptionNames(owner, settings, Object.keys(LARGEST_VALUES))
+  for (const [option, largest] of Object.entries(LARGEST_VALUES)) {
+    const value = settings[option as keyof WorkerSettings]
+    if (value !== undefined) checkInteger(owner, option, value, 1, largest)
+  }
+  return Object.freeze({ ...settings })
+}
