@@ -12,7 +12,7 @@ export interface PostgresOverlay {
 }
 
 const EXTENSIONS_FOLDER = fileURLToPath(new URL('../../extensions', import.meta.url))
-const EXTENSIONS = ['pgmq', 'supabase_vault']
+const EXTENSIONS = ['pgmq', 'pg_cron', 'pg_net', 'supabase_vault']
 
 /**
  * Makes, or finds in `cacheFolder`, a private installation: `bin` copied, libraries and share linked, our extensions
