@@ -1,0 +1,54 @@
+import { existsSync, statSync } from 'node:fs'
+import { dirname, join, parse } from 'node:path'
+
+/** Where the code of one edge function is. */
+export interface FunctionSource {
+  readonly name: string
+  /** Absolute path of the module to run. */
+  readonly entry: string
+  /** The function's own deno.json, else the nearest one of a folder above, up to the project. */
+  readonly config: string | undefined
+}
+
+/** Names that can be a folder, a URL segment and a deployed function alike; `_shared` and the like are no functions. */
+const FUNCTION_NAME = /^[A-Za-z][A-Za-z0-9_-]*$/
+
+/** Finds the function `name` below `functionsDir`; undefined where there is none. */
+export function findFunction(functionsDir: string, projectDir: string, name: string): FunctionSource | undefined {
+  if (!FUNCTION_NAME.test(name)) return undefined
+  const folder = join(functionsDir, name)
+  const entry = ['index.ts', 'index.js'].map((file) => join(folder, file)).find(isFile)
+  if (entry === undefined) return undefined
+  return { name, entry, config: nearestConfig(folder, projectDir) }
+}
+
+/**
+ * The project that `functionsDir` belongs to: the nearest folder at or above it with `node_modules`, else with a
+ * package.json, else the folder above it. An isolate may read files below it, and nothing else.
+ */
+export function findProjectDir(functionsDir: string): string {
+  for (const mark of ['node_modules', 'package.json']) {
+    const found = foldersUpward(functionsDir).find((folder) => existsSync(join(folder, mark)))
+    if (found !== undefined) return found
+  }
+  return dirname(functionsDir)
+}
+
+function nearestConfig(folder: string, projectDir: string): string | undefined {
+  const folders = foldersUpward(folder)
+  const last = folders.indexOf(projectDir)
+  return folders
+    .slice(0, last === -1 ? 1 : last + 1)
+    .flatMap((each) => [join(each, 'deno.json'), join(each, 'deno.jsonc')])
+    .find(isFile)
+}
+
+function foldersUpward(folder: string): string[] {
+  const folders: string[] = []
+  for (let each = folder; each !== parse(each).root; each = dirname(each)) folders.push(each)
+  return folders
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
+}

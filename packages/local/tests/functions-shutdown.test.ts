@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { pathToFileURL } from 'node:url'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { isAlive, startFunctions } from './support/functions-host.ts'
+import { temporaryFolder, writeFile } from './support/temporary-folder.ts'
+
+const WORKER = `let stop
+addEventListener('beforeunload', (event) => { console.log('unload ' + event.detail.reason); setTimeout(stop, 50) })
+Deno.serve(() => {
+  EdgeRuntime.waitUntil(new Promise((resolve) => { stop = resolve }).then(() => console.log('drained')))
+  return new Response('ok')
+})`
+
+test('stop tells each isolate, lets its promises settle, and leaves no process', async () => {
+  const { call, host, log } = await startFunctions({ 'a/index.ts': WORKER, 'b/index.ts': WORKER })
+  await Promise.all([call('a'), call('b')])
+  const pids = host.isolates().map(({ pid }) => pid)
+  await host.stop()
+  expect(pids.map(isAlive)).toEqual([false, false])
+  expect(log.of('function.log').map(({ line }) => line)).toEqual(
+    expect.arrayContaining(['unload termination', 'drained', 'unload termination', 'drained']),
+  )
+  expect(log.of('function.exited')).toMatchObject([{ reason: 'termination' }, { reason: 'termination' }])
+})
+
+test('stop kills what does not end within the grace', async () => {
+  const { call, host, log } = await startFunctions(
+    { 'a/index.ts': 'Deno.serve(() => { EdgeRuntime.waitUntil(new Promise(() => {})); return new Response() })' },
+    { limits: { terminationGraceMs: 200 } },
+  )
+  await call('a')
+  const [isolate] = host.isolates()
+  await host.stop()
+  await host.stop()
+  expect(isAlive(isolate!.pid)).toBe(false)
+  expect(log.of('function.exited')).toMatchObject([{ reason: 'termination' }])
+})
+
+test('an isolate that boots while the host stops does not outlive it', async () => {
+  const { call, host, log } = await startFunctions({ 'a/index.ts': WORKER })
+  const answer = call('a')
+  const { pid } = await log.next('function.booted')
+  await host.stop()
+  expect((await answer).status).toBe(503)
+  expect(isAlive(pid)).toBe(false)
+})
+
+test('a host that is killed leaves no Deno process', async () => {
+  const folder = temporaryFolder({
+    'functions/a/index.ts': `setInterval(() => {}, 1000)\nDeno.serve(() => { EdgeRuntime.waitUntil(new Promise(() => {})); return new Response() })`,
+  })
+  const source = (path: string) => pathToFileURL(join(import.meta.dirname, '../src', path)).href
+  writeFile(
+    join(folder, 'host.ts'),
+    `import { FunctionsHost } from '${source('functions/functions-host.ts')}'
+import { Gateway } from '${source('platform/gateway.ts')}'
+import { choosePorts } from '${source('platform/ports.ts')}'
+const host = new FunctionsHost({ functionsDir: '${folder}/functions', denoDir: '${folder}/deno' })
+const gateway = new Gateway({ functions: host, health: () => ({}) })
+choosePorts({}, {}).then(async ({ api }) => {
+  await gateway.start(api)
+  await fetch('http://127.0.0.1:' + api + '/functions/v1/a')
+  console.log(host.isolates()[0].pid)
+})`,
+  )
+  const host = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), join(folder, 'host.ts')], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  onTestFinished(() => void host.kill('SIGKILL'))
+  const [line] = await once(createInterface({ input: host.stdout }), 'line')
+  const pid = Number(line)
+  expect(isAlive(pid)).toBe(true)
+  host.kill('SIGKILL')
+  await vi.waitUntil(() => !isAlive(pid), { timeout: 5_000, interval: 20 })
+})
