@@ -1,4 +1,4 @@
-import type { Sql } from 'postgres'
+import type { Sql, TransactionSql } from 'postgres'
 import { CATALOG_QUERIES } from './catalog-queries.ts'
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
@@ -14,17 +14,26 @@ export interface CatalogDifference {
   readonly right: Json | undefined
 }
 
-/** Takes a snapshot of one database's catalog. Reads in one transaction, with the empty search path that spells names out. */
-export async function takeCatalogSnapshot(sql: Sql): Promise<CatalogSnapshot> {
-  return await sql.begin('isolation level repeatable read read only', async (transaction) => {
-    await transaction`set local search_path = ''`
-    const snapshot: Record<string, Record<string, Json>> = {}
-    for (const [kind, query] of Object.entries(CATALOG_QUERIES)) {
-      const rows = await transaction.unsafe<{ id: string; facts: Json }[]>(query)
-      snapshot[kind] = Object.fromEntries(rows.map((row) => [row.id, row.facts]))
-    }
-    return sorted(snapshot) as Record<string, Record<string, Json>>
-  })
+/**
+ * Takes a snapshot of one database's catalog, in one transaction, with the empty search path that spells names out.
+ * `inOpenTransaction` reads what a transaction on a one-connection client has done and not yet committed.
+ */
+export async function takeCatalogSnapshot(
+  sql: Sql,
+  { inOpenTransaction = false }: { inOpenTransaction?: boolean } = {},
+): Promise<CatalogSnapshot> {
+  if (inOpenTransaction) return await readCatalog(sql)
+  return (await sql.begin('isolation level repeatable read read only', readCatalog)) as CatalogSnapshot
+}
+
+async function readCatalog(sql: Sql | TransactionSql): Promise<CatalogSnapshot> {
+  await sql`set local search_path = ''`
+  const snapshot: Record<string, Json> = {}
+  for (const [kind, query] of Object.entries(CATALOG_QUERIES)) {
+    const rows = await sql.unsafe<{ id: string; facts: Json }[]>(query)
+    snapshot[kind] = Object.fromEntries(rows.map((row) => [row.id, row.facts]))
+  }
+  return sorted(snapshot) as Record<string, Record<string, Json>>
 }
 
 /** The snapshot as text with sorted keys: for a file, a hash or a plain diff. */

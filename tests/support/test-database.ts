@@ -67,7 +67,8 @@ export async function testDatabase(options: { template?: TemplateName } = {}): P
     major: server.major,
     sql: connect('postgres', 10),
     as: (role, { connections = 2, claims } = {}) => {
-      const settings = claims === undefined ? {} : { 'request.jwt.claims': JSON.stringify(claims) }
+      const settings: Record<string, string> =
+        claims === undefined ? {} : { 'request.jwt.claims': JSON.stringify(claims) }
       if (role === 'postgres' || role === 'supabase_admin') return connect(role, connections, settings)
       return connect('authenticator', connections, { ...settings, role })
     },
