@@ -1,11 +1,11 @@
-import type { Sql } from 'postgres'
+import type { PlatformSql } from '@starflow/dsl'
 import type { LinkCheck, ParsedDocument } from './document.ts'
 
 /**
  * Puts a document into the full-text index. Safe to run twice: the row is replaced. Broken links of earlier runs are
  * forgotten in the same statement; those of this run stay, since a slow first attempt may end after `report` has run.
  */
-export async function storeDocument(sql: Sql, runId: string, document: ParsedDocument, keywords: string[]) {
+export async function storeDocument(sql: PlatformSql, runId: string, document: ParsedDocument, keywords: string[]) {
   const { identity, title, sections, codeLanguages, words, text } = document
   const headings = sections.map((section) => section.title).join('\n')
   await sql`
@@ -26,7 +26,7 @@ export async function storeDocument(sql: Sql, runId: string, document: ParsedDoc
 
 /** One row per broken link; gives their number. Safe to run twice. */
 export async function reportBrokenLinks(
-  sql: Sql,
+  sql: PlatformSql,
   runId: string,
   documentId: string,
   checks: readonly LinkCheck[],
