@@ -1,3 +1,4 @@
+export { resolveDenoBinary } from './functions/deno-binary.ts'
 export type { PostgresMajor } from './postgres/binaries.ts'
 export { cloneDatabase, dropDatabase } from './postgres/clone-database.ts'
 export { preparePlatform } from './postgres/prepare-platform.ts'

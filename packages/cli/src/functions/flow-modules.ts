@@ -1,0 +1,134 @@
+import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { copyFileSync, existsSync, readdirSync } from 'node:fs'
+import { basename, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { StarflowError } from '@starflow/errors'
+import { resolveDenoBinary } from '@starflow/local'
+import type { Project } from '../project/project.ts'
+
+/** One flow that a module exports, with what its worker functions need. */
+export interface ExportedFlow {
+  /** The module's path from the functions folder, with slashes: `_flows/orders.ts`. */
+  readonly module: string
+  readonly exportName: string
+  readonly flowSlug: string
+  /** One route per step of a step-queued flow; undefined for a plain flow. */
+  readonly routes?: readonly { readonly stepSlug: string; readonly queueName: string }[]
+  /** The export with its worker settings, and how many instances each step asks for. */
+  readonly workers?: { readonly exportName: string; readonly instances: Readonly<Record<string, number>> }
+}
+
+interface ErrorReport {
+  name?: string
+  message: string
+  stack?: string
+  code?: string
+  detail?: string
+  hint?: string
+}
+
+type ModuleReport =
+  | { path: string; flows: Omit<ExportedFlow, 'module'>[]; error?: undefined }
+  | { path: string; error: ErrorReport }
+
+/** The folder of the flow definitions, inside the functions folder. */
+export const FLOWS_FOLDER = '_flows'
+
+/** The flow modules of a project: the .ts files directly in `_flows`, tests and declarations apart. */
+export function findFlowModules(project: Project): string[] {
+  const folder = join(project.functionsDir, FLOWS_FOLDER)
+  if (!existsSync(folder)) return []
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.m?[jt]s$/.test(entry.name) && !/\.(test|test-d|d)\.m?ts$/.test(entry.name))
+    .map((entry) => join(folder, entry.name))
+    .sort()
+}
+
+/**
+ * Evaluates flow modules in Deno and returns the flows they export, in the order of files and exports. `workspace` is a
+ * folder directly inside the functions folder with the deno.json that a function there will have.
+ * Throws SF611 for a module that does not compile or throws, with its file and line.
+ */
+export async function evaluateFlowModules(
+  project: Project,
+  modules: readonly string[],
+  workspace: string,
+): Promise<ExportedFlow[]> {
+  const script = join(workspace, 'flow-evaluator.ts')
+  copyFileSync(fileURLToPath(new URL('./flow-evaluator.ts', import.meta.url)), script)
+  const reports = await runEvaluator(project, script, modules)
+  return reports.flatMap((report) => {
+    if (report.error !== undefined) throw moduleError(project, report.path, report.error)
+    const module = relative(project.functionsDir, report.path).replaceAll('\\', '/')
+    return report.flows.map((flow) => ({ module, ...flow }))
+  })
+}
+
+async function runEvaluator(project: Project, script: string, modules: readonly string[]): Promise<ModuleReport[]> {
+  const mark = `${randomUUID()} `
+  const args = [
+    ...['run', '--no-prompt', '--allow-read', '--allow-env', '--allow-sys'],
+    ...(existsSync(join(project.root, 'node_modules')) ? ['--node-modules-dir=manual'] : []),
+    ...[script, mark, ...modules],
+  ]
+  const { exitCode, stdout, stderr } = await run(resolveDenoBinary(), args, project.root)
+  const line = stdout.split('\n').find((each) => each.startsWith(mark))
+  if (line !== undefined) return JSON.parse(line.slice(mark.length)) as ModuleReport[]
+  throw new StarflowError({
+    code: 'SF617',
+    message: 'The flow modules could not be evaluated in Deno.',
+    detail: `Deno ended with exit code ${exitCode}: ${stderr.trim().split('\n').slice(0, 12).join('\n') || '(no output)'}`,
+    hint: `Modules in ${relative(project.root, project.functionsDir)}/${FLOWS_FOLDER} only define flows: nothing in them may exit or wait when they are imported.`,
+  })
+}
+
+function run(command: string, args: readonly string[], cwd: string) {
+  return new Promise<{ exitCode: number | null; stdout: string; stderr: string }>((resolve, reject) => {
+    const env = { ...process.env, NO_COLOR: '1', DENO_NO_UPDATE_CHECK: '1' }
+    const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    let stdout = ''
+    let stderr = ''
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text
+    })
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text
+    })
+    child.once('error', reject)
+    child.once('close', (exitCode) => resolve({ exitCode, stdout, stderr }))
+  })
+}
+
+/** SF611: which module, where in it (or in what it imports), and why; a refusal of the flow itself keeps its own parts. */
+function moduleError(project: Project, path: string, error: ErrorReport): StarflowError {
+  const module = relative(project.root, path)
+  const place = placeOf(error.message, project) ?? placeOf(error.stack ?? '', project)
+  const reason = error.message
+    .replace(/^(SyntaxError|TypeError): /, '')
+    .replace(/\s+at file:\/\/\S+/g, '')
+    .trim()
+  return new StarflowError({
+    code: 'SF611',
+    message: `The flow module ${module} does not compile: ${place === undefined ? basename(module) : `${place.file}:${place.line}`}.`,
+    detail: [`${error.code?.startsWith('SF') ? `${error.code}: ` : ''}${reason}`, error.detail]
+      .filter((part) => part !== undefined)
+      .join('\n'),
+    hint: error.hint ?? 'Correct the file and run the command again. No function was changed.',
+    fields: { module, ...place },
+  })
+}
+
+function placeOf(text: string, project: Project): { file: string; line: number; column: number } | undefined {
+  for (const [, url, line, column] of text.matchAll(/(file:\/\/[^\s"')]+?):(\d+):(\d+)/g)) {
+    const file = relative(project.root, fileURLToPath(url as string))
+    // Frames of our packages and of dependencies say less than the user's line that called them.
+    if (file.startsWith('..') || /(^|\/)(node_modules|flow-evaluator\.ts)/.test(file) || isOurs(file)) continue
+    return { file, line: Number(line), column: Number(column) }
+  }
+  return undefined
+}
+
+function isOurs(file: string): boolean {
+  return /^packages\/(dsl|errors|core|edge-worker)\/src\//.test(file)
+}

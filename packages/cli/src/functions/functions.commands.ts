@@ -1,0 +1,16 @@
+import type { Command } from 'commander'
+import type { Output } from '../output/output.ts'
+import { type GenerateOptions, generateFunctions } from './generate.command.ts'
+
+/** Adds `starflow functions …`. */
+export function addFunctionsCommands(program: Command, outputFor: (options: { json?: boolean }) => Output): void {
+  const functions = program.command('functions').description('The edge functions that host workers.')
+  functions
+    .command('generate')
+    .description('Write one worker function for each step queue of the flows in _flows, and its entry in config.toml.')
+    .option('--check', 'change nothing; fail with a diff where something would change')
+    .option('--dry-run', 'change nothing; show what would change')
+    .option('--yes', 'remove functions that no step needs any longer without asking')
+    .option('--json', 'print one JSON object')
+    .action((options: GenerateOptions & { json?: boolean }) => generateFunctions(options, outputFor(options)))
+}

@@ -1,0 +1,96 @@
+import { relative } from 'node:path'
+import { createInterface } from 'node:readline/promises'
+import { StarflowError } from '@starflow/errors'
+import type { Output } from '../output/output.ts'
+import { loadProject, type Project } from '../project/project.ts'
+import { applyGeneration, type Generation, planGeneration } from './generation.ts'
+import { diffLines } from './text-diff.ts'
+
+export interface GenerateOptions {
+  /** Fail, with a diff, where something would change; change nothing. */
+  readonly check?: boolean
+  /** Show what would change; change nothing. */
+  readonly dryRun?: boolean
+  /** Remove obsolete functions without asking. */
+  readonly yes?: boolean
+}
+
+/** `starflow functions generate`: one worker function for each step queue of the flows in `_flows`. */
+export async function generateFunctions(options: GenerateOptions, output: Output, cwd = process.cwd()): Promise<void> {
+  const project = await loadProject(cwd)
+  const generation = await planGeneration(project)
+  if (options.check || options.dryRun) {
+    showChanges(project, generation, output)
+    if (options.check && hasChanges(generation)) throw outdated(project, generation)
+    output.result(report(project, generation, { isApplied: false }))
+    return
+  }
+  if (generation.obsolete.length > 0 && !options.yes && !(await mayRemove(project, generation, output))) {
+    throw notConfirmed(project, generation)
+  }
+  await applyGeneration(project, generation)
+  for (const file of generation.changed) output.line(`wrote ${relative(project.root, file.path)}`)
+  for (const name of generation.obsolete) output.line(`removed ${relative(project.root, project.functionsDir)}/${name}`)
+  output.line(
+    hasChanges(generation)
+      ? `${generation.functions.length} worker functions are up to date.`
+      : `${generation.functions.length} worker functions were up to date already.`,
+  )
+  output.result(report(project, generation, { isApplied: true }))
+}
+
+function hasChanges(generation: Generation): boolean {
+  return generation.changed.length > 0 || generation.obsolete.length > 0
+}
+
+function showChanges(project: Project, generation: Generation, output: Output): void {
+  for (const file of generation.changed) {
+    output.line(`${relative(project.root, file.path)}${file.found === undefined ? ' (new)' : ''}`)
+    if (file.found === undefined) continue
+    for (const line of diffLines(file.found, file.text)) output.line(`  ${line}`)
+  }
+  for (const name of generation.obsolete) {
+    output.line(`${relative(project.root, project.functionsDir)}/${name}: would be removed`)
+  }
+  if (!hasChanges(generation)) output.line(`${generation.functions.length} worker functions are up to date.`)
+}
+
+function report(project: Project, generation: Generation, { isApplied }: { isApplied: boolean }) {
+  return {
+    functions: generation.functions,
+    [isApplied ? 'written' : 'toWrite']: generation.changed.map((file) => relative(project.root, file.path)),
+    [isApplied ? 'removed' : 'toRemove']: generation.obsolete,
+  }
+}
+
+async function mayRemove(project: Project, generation: Generation, output: Output): Promise<boolean> {
+  if (!output.isInteractive || process.stdin.isTTY !== true) return false
+  const terminal = createInterface({ input: process.stdin, output: process.stdout })
+  const folder = relative(project.root, project.functionsDir)
+  const list = generation.obsolete.map((name) => `${folder}/${name}`).join(', ')
+  const answer = await terminal
+    .question(`No step needs ${list} any longer. Remove? [y/N] `)
+    .finally(() => terminal.close())
+  return /^y(es)?$/i.test(answer.trim())
+}
+
+function outdated(project: Project, generation: Generation): StarflowError {
+  const changed = generation.changed.map((file) => relative(project.root, file.path))
+  return new StarflowError({
+    code: 'SF615',
+    message: 'The generated worker functions are not what the flows need.',
+    detail: `To write: ${changed.join(', ') || 'nothing'}. To remove: ${generation.obsolete.join(', ') || 'nothing'}.`,
+    hint: 'Run: starflow functions generate',
+    fields: { toWrite: changed, toRemove: generation.obsolete },
+  })
+}
+
+function notConfirmed(project: Project, generation: Generation): StarflowError {
+  return new StarflowError({
+    code: 'SF616',
+    message: `No step needs ${generation.obsolete.join(', ')} any longer; nothing was changed.`,
+    detail: `They were generated into ${relative(project.root, project.functionsDir)}. A deployed function stays until you delete it.`,
+    hint: 'Run again with --yes to remove them.',
+    fields: { functionNames: generation.obsolete },
+  })
+}

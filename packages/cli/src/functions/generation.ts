@@ -1,0 +1,157 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { StarflowError } from '@starflow/errors'
+import type { Project } from '../project/project.ts'
+import { denoConfigText } from './deno-config.ts'
+import { evaluateFlowModules, FLOWS_FOLDER, findFlowModules } from './flow-modules.ts'
+import { withFunctionEntries } from './supabase-config.ts'
+import { GENERATED_MARK, workerFunctionSource, workerFunctionsOf } from './worker-functions.ts'
+
+/** One file that generation writes. */
+export interface PlannedFile {
+  readonly path: string
+  readonly text: string
+  /** What stands there now; undefined where there is no such file. */
+  readonly found: string | undefined
+}
+
+/** What `functions generate` would do; nothing is changed until {@link applyGeneration}. */
+export interface Generation {
+  /** Names of all worker functions, in the order of flows and steps. */
+  readonly functions: readonly string[]
+  /** Only files whose text changes. */
+  readonly changed: readonly PlannedFile[]
+  /** Names of generated functions that no flow needs any longer. */
+  readonly obsolete: readonly string[]
+}
+
+/** A folder of the functions folder that no deployment takes for a function: for evaluation, and to write before renaming. */
+const STAGING_FOLDER = '_starflow-generate'
+const GENERATED_FILES = ['index.ts', 'deno.json']
+
+/**
+ * Evaluates the flow modules and compares what they need with what is there.
+ * Throws SF611 for a module that does not compile, SF612 without any flow, SF613 where a person's own function has a
+ * needed name, SF614 where two flows need one name.
+ */
+export async function planGeneration(project: Project): Promise<Generation> {
+  const modules = findFlowModules(project)
+  const denoConfig = denoConfigText(project)
+  const flows =
+    modules.length === 0
+      ? []
+      : await withStaging(project, (staging) => {
+          writeFileSync(join(staging, 'deno.json'), denoConfig)
+          return evaluateFlowModules(project, modules, staging)
+        })
+  if (flows.length === 0) throw noFlows(project, modules)
+  const workerFunctions = workerFunctionsOf(flows)
+  const functions = workerFunctions.map((each) => each.name)
+  const taken = functions.filter((name) => isTaken(project, name))
+  if (taken.length > 0) throw foldersTaken(project, taken)
+  const configFile = join(project.supabaseDir, 'config.toml')
+  const files = [
+    ...workerFunctions.flatMap((each) => [
+      plan(join(project.functionsDir, each.name, 'index.ts'), workerFunctionSource(each)),
+      plan(join(project.functionsDir, each.name, 'deno.json'), denoConfig),
+    ]),
+    plan(configFile, withFunctionEntries(project, read(configFile), functions)),
+  ]
+  return {
+    functions,
+    changed: files.filter((file) => file.text !== file.found),
+    obsolete: findGeneratedFunctions(project.functionsDir).filter((name) => !functions.includes(name)),
+  }
+}
+
+/**
+ * Carries a plan out. Every text is first written beside its place and only then renamed, so that an interruption or a
+ * full disk leaves whole files. Obsolete functions are removed: their generated files, and the folder once it is empty.
+ */
+export async function applyGeneration(project: Project, generation: Generation): Promise<void> {
+  await withStaging(project, (staging) => {
+    const staged = generation.changed.map((file, at) => ({ file, from: join(staging, `${at}.staged`) }))
+    for (const { file, from } of staged) writeFileSync(from, file.text)
+    for (const { file, from } of staged) {
+      mkdirSync(dirname(file.path), { recursive: true })
+      renameSync(from, file.path)
+    }
+  })
+  for (const name of generation.obsolete) {
+    const folder = join(project.functionsDir, name)
+    for (const file of GENERATED_FILES) rmSync(join(folder, file), { force: true })
+    if (readdirSync(folder).length === 0) rmdirSync(folder)
+  }
+}
+
+/** Names of the functions in a folder that were generated, sorted. */
+export function findGeneratedFunctions(functionsDir: string): string[] {
+  if (!existsSync(functionsDir)) return []
+  return readdirSync(functionsDir, { withFileTypes: true })
+    .filter(
+      (entry) => entry.isDirectory() && read(join(functionsDir, entry.name, 'index.ts'))?.startsWith(GENERATED_MARK),
+    )
+    .map((entry) => entry.name)
+    .sort()
+}
+
+async function withStaging<T>(project: Project, work: (folder: string) => T | Promise<T>): Promise<T> {
+  const staging = join(project.functionsDir, STAGING_FOLDER)
+  rmSync(staging, { recursive: true, force: true })
+  mkdirSync(staging, { recursive: true })
+  try {
+    return await work(staging)
+  } finally {
+    rmSync(staging, { recursive: true, force: true })
+  }
+}
+
+function plan(path: string, text: string): PlannedFile {
+  return { path, text, found: read(path) }
+}
+
+function isTaken(project: Project, name: string): boolean {
+  const folder = join(project.functionsDir, name)
+  if (!statSync(folder, { throwIfNoEntry: false })) return false
+  const source = ['index.ts', 'index.js'].map((file) => read(join(folder, file))).find((text) => text !== undefined)
+  return source !== undefined && !source.startsWith(GENERATED_MARK)
+}
+
+function read(path: string): string | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ? readFileSync(path, 'utf8') : undefined
+}
+
+function noFlows(project: Project, modules: readonly string[]): StarflowError {
+  const folder = join(relative(project.root, project.functionsDir), FLOWS_FOLDER)
+  return new StarflowError({
+    code: 'SF612',
+    message: `No flow is exported from ${folder}.`,
+    detail:
+      modules.length === 0
+        ? 'The folder has no .ts file, or does not exist.'
+        : `Evaluated: ${modules.map((path) => relative(project.root, path)).join(', ')}.`,
+    hint: 'Export a flow: export const orders = withStepQueues(new Flow({ slug: "orders" }).step(…)).',
+    fields: { folder },
+  })
+}
+
+function foldersTaken(project: Project, names: readonly string[]): StarflowError {
+  const folders = names.map((name) => join(relative(project.root, project.functionsDir), name))
+  return new StarflowError({
+    code: 'SF613',
+    message: `${folders.join(', ')} ${names.length === 1 ? 'is a function' : 'are functions'} that starflow did not generate.`,
+    detail: `A flow needs ${names.length === 1 ? 'a worker function of that name' : 'worker functions of these names'}.`,
+    hint: 'Rename or delete it, or give the flow or step another slug. No function was changed.',
+    fields: { functionNames: names },
+  })
+}
