@@ -1,0 +1,9 @@
+-- The one way to refuse: all four parts, under a SQLSTATE that is also the error code (docs/errors/<CODE>.md).
+create function pgflow._raise(p_code text, p_message text, p_detail text default '', p_hint text default '')
+returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  raise exception using errcode = p_code, message = p_message, detail = p_detail, hint = p_hint;
+end $$;

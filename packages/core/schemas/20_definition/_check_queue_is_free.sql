@@ -1,0 +1,28 @@
+-- A queue that a new definition wants must be absent, or it would serve two masters. p_owner: the flow that may
+-- already own it. Changes nothing.
+create function pgflow._check_queue_is_free(p_queue_name text, p_flow_slug text)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_owner record;
+  v_listed text;
+begin
+  perform pgmq.validate_queue_name(p_queue_name);
+
+  select s.flow_slug, s.step_slug into v_owner
+  from pgflow.steps s where s.queue_name = p_queue_name and s.flow_slug <> p_flow_slug limit 1;
+  if v_owner.flow_slug is not null then
+    perform pgflow._raise('SF110', format('Queue "%s" belongs to another flow.', p_queue_name),
+      format('Flow "%s" uses it for step "%s".', v_owner.flow_slug, v_owner.step_slug),
+      'Choose another concrete flow slug.');
+  end if;
+
+  select l.queue_name into v_listed from pgmq.list_queues() l where lower(l.queue_name) = lower(p_queue_name) limit 1;
+  if v_listed is not null then
+    perform pgflow._raise('SF110', format('Queue "%s" already exists and is not owned by flow "%s".', p_queue_name, p_flow_slug),
+      format('pgmq lists it as "%s".', v_listed),
+      'Choose another concrete flow slug, or drop the queue with pgmq.drop_queue once nothing needs it.');
+  end if;
+end $$;

@@ -1,0 +1,19 @@
+-- A route whose queue is gone is said at startup; it is never re-created, since its messages are gone too.
+create function pgflow._check_queues_exist(p_flow_slug text)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_missing record;
+begin
+  select s.step_slug, s.queue_name into v_missing
+  from pgflow.steps s
+  where s.flow_slug = p_flow_slug and not exists (select from pgmq.list_queues() l where lower(l.queue_name) = s.queue_name)
+  order by s.step_index limit 1;
+  if v_missing.step_slug is not null then
+    perform pgflow._raise('SF111', format('Queue "%s" of step "%s" in flow "%s" does not exist.', v_missing.queue_name, v_missing.step_slug, p_flow_slug),
+      'It was dropped outside Starflow; the messages that were in it are gone.',
+      'Use a new concrete slug, or restore the queue from a backup.');
+  end if;
+end $$;

@@ -1,0 +1,52 @@
+-- Creates a flow that does not exist, whole or not at all. Every check comes before the first change.
+create function pgflow._compile_flow(p_flow_slug text, p_shape jsonb, p_queue_mode text)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_slugs text[] := array(select s.step_slug from pgflow._shape_steps(p_flow_slug, p_shape) s order by s.step_index);
+  v_taken text := (select f.flow_slug from pgflow.flows f where lower(f.flow_slug) = lower(p_flow_slug));
+  v_queue text;
+  v_queues text[];
+  v_step record;
+begin
+  if not pgflow.is_valid_slug(p_flow_slug) then
+    perform pgflow._raise('SF106', format('"%s" is not a valid flow slug.', p_flow_slug),
+      'A slug starts with a letter, ends with a letter or digit and holds letters, digits and single underscores, at most 128 characters; "run" is reserved.',
+      'Rename the flow.');
+  end if;
+  if v_taken is not null then
+    perform pgflow._raise('SF117', format('Flow "%s" differs only in case from flow "%s".', p_flow_slug, v_taken),
+      'Their queue names are lower-cased, so they would share them.', 'Choose another slug.');
+  end if;
+  if p_queue_mode = 'step' and cardinality(v_slugs) = 0 then
+    perform pgflow._raise('SF103', format('Flow "%s" has no steps, so it cannot have step queues.', p_flow_slug), '',
+      'Add a step, or do not wrap the flow with withStepQueues.');
+  end if;
+  v_queues := case when p_queue_mode = 'flow' then array[lower(p_flow_slug)]
+                   else array(select r.queue_name from pgflow._derive_routes(p_flow_slug, v_slugs, p_queue_mode) r order by r.step_index) end;
+  foreach v_queue in array v_queues loop
+    perform pgflow._check_queue_is_free(v_queue, p_flow_slug);
+  end loop;
+
+  insert into pgflow.flows (flow_slug, opt_max_attempts, opt_base_delay, opt_timeout, opt_max_delay, queue_mode, input_schema, compiled_at)
+  values (p_flow_slug, coalesce((p_shape #>> '{options,maxAttempts}')::integer, 3), coalesce((p_shape #>> '{options,baseDelay}')::integer, 5),
+          coalesce((p_shape #>> '{options,timeout}')::integer, 60), (p_shape #>> '{options,maxDelay}')::integer, p_queue_mode,
+          p_shape -> 'inputSchema', pgflow.clock());
+  foreach v_queue in array v_queues loop
+    perform pgmq.create(v_queue);
+  end loop;
+  for v_step in
+    select s.*, r.queue_name from pgflow._shape_steps(p_flow_slug, p_shape) s
+    join pgflow._derive_routes(p_flow_slug, v_slugs, p_queue_mode) r on r.step_slug = s.step_slug
+    order by s.step_index
+  loop
+    perform pgflow._insert_step(
+      p_flow_slug, v_step.step_slug, v_step.step_index, v_step.queue_name, v_step.deps_slugs, v_step.step_type,
+      (v_step.options ->> 'maxAttempts')::integer, (v_step.options ->> 'baseDelay')::integer,
+      (v_step.options ->> 'maxDelay')::integer, (v_step.options ->> 'timeout')::integer,
+      (v_step.options ->> 'startDelay')::integer, v_step.required_input_pattern, v_step.forbidden_input_pattern,
+      v_step.when_unmet, v_step.when_exhausted);
+  end loop;
+end $$;

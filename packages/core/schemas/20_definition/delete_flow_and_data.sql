@@ -1,0 +1,27 @@
+-- Takes the flow's lock. Queues go by their persisted routes (an empty plain flow has only its default queue); a queue
+-- that pgmq cannot drop rolls everything back. Messages are not archived first: their archive goes with them.
+create function pgflow.delete_flow_and_data(p_flow_slug text)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_queue text;
+begin
+  perform pgflow._lock_flow(p_flow_slug);
+  for v_queue in
+    select s.queue_name from pgflow.steps s where s.flow_slug = p_flow_slug
+    union
+    select lower(f.flow_slug) from pgflow.flows f where f.flow_slug = p_flow_slug and f.queue_mode = 'flow'
+  loop
+    perform pgflow._drop_private_queue(v_queue);
+  end loop;
+  delete from pgflow.task_attempts a using pgflow.runs r where r.run_id = a.run_id and r.flow_slug = p_flow_slug;
+  delete from pgflow.step_tasks t using pgflow.runs r where r.run_id = t.run_id and r.flow_slug = p_flow_slug;
+  delete from pgflow.step_states s using pgflow.runs r where r.run_id = s.run_id and r.flow_slug = p_flow_slug;
+  delete from pgflow.runs r where r.flow_slug = p_flow_slug;
+  delete from pgflow.deps d where d.flow_slug = p_flow_slug;
+  delete from pgflow.steps s where s.flow_slug = p_flow_slug;
+  delete from pgflow.flows f where f.flow_slug = p_flow_slug;
+end $$;
+comment on function pgflow.delete_flow_and_data(text) is 'Deletes a flow, its runs, queues and archives, in one transaction. There is no way back.';

@@ -1,0 +1,56 @@
+-- Carries a set of runs as far as they go without a worker. p_ended: steps that have just completed or were skipped.
+-- p_ready: steps that have just started. p_failed: steps that their run does not survive. Works in waves, so depth has
+-- no limit; every wave is set-based over all runs. The caller holds the runs' locks (or has just inserted them).
+create function pgflow._advance(p_ended pgflow.step_states[], p_ready pgflow.step_states[], p_failed pgflow._failed_step[])
+returns void
+language plpgsql
+as $$
+declare
+  v_wave pgflow.step_states[] := p_ended;
+  v_ended pgflow.step_states[] := p_ended;
+  v_ready pgflow.step_states[] := p_ready;
+  v_failed pgflow._failed_step[] := p_failed;
+  v_cascading pgflow.step_states[];
+  v_released pgflow.step_states[];
+  v_judged pgflow.step_states[];
+  v_more pgflow.step_states[];
+begin
+  while v_wave is not null loop
+    select array_agg(w) into v_cascading
+    from unnest(v_wave) w
+    join pgflow.steps st on st.flow_slug = w.flow_slug and st.step_slug = w.step_slug
+    where (w.skip_reason = 'condition_unmet' and st.when_unmet = 'skip-cascade')
+       or (w.skip_reason = 'handler_failed' and st.when_exhausted = 'skip-cascade');
+    if v_cascading is not null then
+      v_ended := v_ended || pgflow._skip_descendants(v_cascading);
+    end if;
+
+    v_released := pgflow._release_dependents(v_wave);
+    v_wave := null;
+    if v_released is not null then
+      select array_agg(s) filter (where s.status = 'created'), array_agg(s) filter (where s.status = 'completed'),
+             array_agg(s) filter (where s.status = 'started')
+      into v_judged, v_wave, v_more from unnest(v_released) s;
+      v_ready := v_ready || v_more;
+      if v_judged is not null then
+        v_judged := pgflow._start_judged_steps(v_judged);
+        select v_wave || array_agg(s) filter (where s.status in ('completed', 'skipped')),
+               v_ready || array_agg(s) filter (where s.status = 'started'),
+               v_failed || (array_agg(row(s.run_id, s.step_slug, s.error_message)::pgflow._failed_step) filter (where s.status = 'failed'))
+        into v_wave, v_ready, v_failed from unnest(v_judged) s;
+      end if;
+      v_ended := v_ended || v_wave;
+    end if;
+  end loop;
+
+  if v_failed is not null then
+    perform pgflow._fail_runs(v_failed);
+    select array_agg(s) into v_ready from unnest(v_ready) s where s.run_id not in (select f.run_id from unnest(v_failed) f);
+  end if;
+  if v_ready is not null then
+    perform pgflow._dispatch(v_ready);
+  end if;
+  if v_ended is not null then
+    perform pgflow._count_down_runs(v_ended);
+  end if;
+end $$;

@@ -1,0 +1,33 @@
+-- Makes the tasks and messages of steps that have just started. One send_batch per queue and delay; ROWS FROM zips the
+-- ids that it returns, in the order of its messages, with the tasks.
+create function pgflow._dispatch(p_ready pgflow.step_states[])
+returns void
+language plpgsql
+as $$
+begin
+  insert into pgflow.step_tasks (flow_slug, run_id, step_slug, task_index, message_id, queue_name, input, queued_at)
+  select q.flow_slug, z.run_id, z.step_slug, z.task_index, z.msg_id, q.queue_name, z.input, pgflow.clock()
+  from (
+    select s.queue_name, s.flow_slug, s.opt_start_delay as delay,
+           array_agg(r.run_id) as run_ids, array_agg(r.step_slug) as slugs,
+           array_agg(e.task_index) as indexes, array_agg(e.element) as inputs,
+           array_agg(jsonb_build_object('flow_slug', r.flow_slug, 'run_id', r.run_id,
+                                        'step_slug', r.step_slug, 'task_index', e.task_index)) as messages
+    from unnest(p_ready) r
+    join pgflow.steps s on s.flow_slug = r.flow_slug and s.step_slug = r.step_slug
+    cross join lateral (
+      select 0, null::jsonb where s.step_type = 'single'
+      union all
+      select (a.ordinal - 1)::integer, a.element
+      from jsonb_array_elements(case when s.step_type = 'map' then pgflow._map_source(r.flow_slug, r.run_id, r.step_slug) end)
+           with ordinality a(element, ordinal)
+    ) e(task_index, element)
+    group by s.queue_name, s.flow_slug, s.opt_start_delay
+    order by s.queue_name
+  ) q
+  cross join lateral rows from (
+    pgmq.send_batch(q.queue_name, q.messages, null::jsonb[],
+                    clock_timestamp() + make_interval(secs => coalesce(q.delay, 0))),
+    unnest(q.run_ids, q.slugs, q.indexes, q.inputs)
+  ) as z(msg_id, run_id, step_slug, task_index, input);
+end $$;

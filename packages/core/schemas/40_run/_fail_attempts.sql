@@ -1,0 +1,59 @@
+-- Ends attempts as failed: the task goes back to its queue after its delay, or ends when the error is permanent or its
+-- budget (attempts_count - attempts_forgiven) is used up. accepted: every task whose report counted; exhausted: those
+-- that ended. The caller holds the runs.
+create function pgflow._fail_attempts(
+  p_worker_id uuid, p_reports pgflow._report[], out accepted pgflow._ended_task[], out exhausted pgflow._ended_task[])
+language plpgsql
+as $$
+declare
+  v_now timestamptz := pgflow.clock();
+  v_cap integer := pgflow.get_setting('max_retry_delay')::integer;
+  v_retries jsonb;
+begin
+  with failing as (
+    select distinct on (t.run_id, t.step_slug, t.task_index)
+           t.run_id, t.step_slug, t.task_index, u.error_message, u.error_name, u.error_stack,
+           u.permanent or t.attempts_count - t.attempts_forgiven >= coalesce(s.opt_max_attempts, f.opt_max_attempts) as is_final,
+           least(v_cap, coalesce(u.retry_delay, least(
+             coalesce(s.opt_max_delay, f.opt_max_delay),
+             pgflow.calculate_retry_delay(coalesce(s.opt_base_delay, f.opt_base_delay), t.attempts_count - t.attempts_forgiven)))) as delay
+    from unnest(p_reports) u
+    join pgflow.step_tasks t on t.run_id = u.run_id and t.step_slug = u.step_slug and t.task_index = u.task_index
+    join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
+    join pgflow.flows f on f.flow_slug = t.flow_slug
+    where u.status = 'failed' and u.problem is null and t.status = 'started'
+      and (p_worker_id is null or (t.attempts_count = u.attempt and t.last_worker_id = p_worker_id))
+  ), changed as (
+    update pgflow.step_tasks t set
+      status = case when f.is_final then 'failed' else 'queued' end,
+      failed_at = case when f.is_final then greatest(v_now, t.queued_at, t.started_at) end,
+      error_message = f.error_message
+    from failing f
+    where t.run_id = f.run_id and t.step_slug = f.step_slug and t.task_index = f.task_index and t.status = 'started'
+    returning t.flow_slug, t.run_id, t.step_slug, t.task_index, t.queue_name, t.message_id, t.attempts_count, t.last_worker_id,
+              t.started_at, f.error_message, f.error_name, f.error_stack, f.is_final, f.delay
+  ), kept as (
+    insert into pgflow.task_attempts (run_id, step_slug, task_index, attempt, worker_id, started_at, ended_at, reason,
+                                      error_name, error_message, error_stack)
+    select c.run_id, c.step_slug, c.task_index, c.attempts_count, c.last_worker_id, c.started_at, greatest(v_now, c.started_at),
+           'failed', c.error_name, c.error_message, c.error_stack
+    from changed c
+    on conflict on constraint task_attempts_pkey do nothing
+  ), ended as (
+    select c.is_final, row(c.flow_slug, c.run_id, c.step_slug, c.task_index, c.queue_name, c.message_id, null, c.error_message)::pgflow._ended_task as task
+    from changed c
+  )
+  select (select array_agg(e.task) from ended e),
+         (select array_agg(e.task) from ended e where e.is_final),
+         (select jsonb_object_agg(q.queue_name, q.hidden) from (
+            select c.queue_name, jsonb_build_object('ids', array_agg(c.message_id), 'delays', array_agg(c.delay)) as hidden
+            from changed c where not c.is_final group by c.queue_name) q)
+  into accepted, exhausted, v_retries;
+
+  perform count(*)
+  from jsonb_each(v_retries) q
+  cross join lateral pgflow.set_vt_batch(
+    q.key,
+    array(select i::bigint from jsonb_array_elements_text(q.value -> 'ids') with ordinality e(i, n) order by n),
+    array(select d::integer from jsonb_array_elements_text(q.value -> 'delays') with ordinality e(d, n) order by n));
+end $$;

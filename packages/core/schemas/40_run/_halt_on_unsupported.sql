@@ -1,0 +1,23 @@
+-- The strict policy. If any message of the batch is not this subscription's: gives all of them back at once, disables
+-- the worker's function with the reason, so that nothing restarts it, and answers true. No task is touched.
+create function pgflow._halt_on_unsupported(p_queue_name text, p_flow_slug text, p_step_slug text, p_worker_id uuid, p_ids bigint[])
+returns boolean
+language plpgsql
+as $$
+declare
+  v_supported integer;
+begin
+  select count(*) into v_supported from pgflow.step_tasks t
+  where t.queue_name = p_queue_name and t.message_id = any (p_ids) and t.message_id is not null
+    and t.flow_slug = p_flow_slug and (p_step_slug is null or t.step_slug = p_step_slug);
+  if v_supported = cardinality(p_ids) then
+    return false;
+  end if;
+  perform pgflow.set_vt_batch(p_queue_name, p_ids, array_fill(0, array[cardinality(p_ids)]));
+  update pgflow.worker_functions f set
+    enabled = false, updated_at = pgflow.clock(),
+    disabled_reason = format('%s of %s messages read from queue "%s" are not supported (onUnsupportedMessage: halt)',
+                             cardinality(p_ids) - v_supported, cardinality(p_ids), p_queue_name)
+  from pgflow.workers w where w.worker_id = p_worker_id and f.function_name = w.function_name;
+  return true;
+end $$;

@@ -1,0 +1,82 @@
+-- Inserts runs with their step states and carries them as far as they go: conditions of root steps, maps over nothing,
+-- first tasks. Only inserts, so it waits for nobody. A run id that exists is left out of the answer.
+create function pgflow._start_runs(p_flow_slug text, p_run_ids uuid[], p_inputs jsonb[])
+returns setof uuid
+language plpgsql
+as $$
+declare
+  v_now timestamptz := pgflow.clock();
+  v_steps integer;
+  v_has_root_map boolean;
+  v_bad_type text;
+  v_run_ids uuid[];
+  v_ready pgflow.step_states[];
+  v_ended pgflow.step_states[];
+  v_judged pgflow.step_states[];
+  v_failed pgflow._failed_step[];
+begin
+  select count(*), bool_or(s.step_type = 'map' and s.deps_count = 0) into v_steps, v_has_root_map
+  from pgflow.steps s where s.flow_slug = p_flow_slug;
+  if v_steps = 0 and not exists (select from pgflow.flows f where f.flow_slug = p_flow_slug) then
+    perform pgflow._raise('SF201', format('Flow "%s" does not exist.', p_flow_slug), '',
+      'Start one of its workers first: a worker compiles its flow. Check the spelling too: slugs are case-sensitive.');
+  end if;
+  if v_has_root_map then
+    select coalesce(jsonb_typeof(i.input), 'null') into v_bad_type from unnest(p_inputs) i(input)
+    where jsonb_typeof(i.input) is distinct from 'array' limit 1;
+    if v_bad_type is not null and exists (select from unnest(p_inputs) i(input) where i.input is null) then
+      raise exception 'Flow % has root map steps but input is NULL', p_flow_slug;
+    elsif v_bad_type is not null then
+      raise exception 'Flow % has root map steps but input is not an array (got %)', p_flow_slug, v_bad_type;
+    end if;
+  end if;
+
+  with new_runs as (
+    insert into pgflow.runs (run_id, flow_slug, input, remaining_steps, started_at)
+    select coalesce(n.run_id, pgflow.new_run_id()), p_flow_slug, n.input, v_steps, v_now
+    from unnest(p_run_ids, p_inputs) n(run_id, input)
+    on conflict on constraint runs_pkey do nothing
+    returning run_id, input
+  ), new_states as (
+    insert into pgflow.step_states (flow_slug, run_id, step_slug, status, remaining_deps, created_at, started_at,
+                                    completed_at, initial_tasks, remaining_tasks, output)
+    select p_flow_slug, r.run_id, st.step_slug, x.status, st.deps_count, v_now,
+           case when x.status in ('started', 'completed') then v_now end,
+           case when x.status = 'completed' then v_now end,
+           x.tasks,
+           case when x.status in ('started', 'completed') then x.tasks end,
+           case when x.status = 'completed' then '[]'::jsonb end
+    from new_runs r
+    cross join pgflow.steps st
+    cross join lateral (
+      select case when st.step_type = 'single' then 1 when st.deps_count = 0 then jsonb_array_length(r.input) end as tasks,
+             st.required_input_pattern is not null or st.forbidden_input_pattern is not null as has_condition
+    ) t
+    cross join lateral (
+      select t.tasks, case when st.deps_count > 0 or t.has_condition then 'created'
+                           when t.tasks = 0 then 'completed' else 'started' end as status
+    ) x
+    where st.flow_slug = p_flow_slug
+    returning step_states as state
+  )
+  select array_agg((n.state)) filter (where (n.state).status = 'started'),
+         array_agg((n.state)) filter (where (n.state).status = 'completed'),
+         array_agg((n.state)) filter (where (n.state).status = 'created' and (n.state).remaining_deps = 0),
+         (select array_agg(r.run_id) from new_runs r)
+  into v_ready, v_ended, v_judged, v_run_ids from new_states n;
+
+  if v_judged is not null then
+    v_judged := pgflow._start_judged_steps(v_judged);
+    select v_ready || array_agg(s) filter (where s.status = 'started'),
+           v_ended || array_agg(s) filter (where s.status in ('completed', 'skipped')),
+           (array_agg(row(s.run_id, s.step_slug, s.error_message)::pgflow._failed_step) filter (where s.status = 'failed'))
+    into v_ready, v_ended, v_failed from unnest(v_judged) s;
+  end if;
+  if v_steps = 0 then
+    -- Without steps there is nothing to wait for.
+    update pgflow.runs r set status = 'completed', completed_at = r.started_at, output = '{}'
+    where r.run_id = any (v_run_ids);
+  end if;
+  perform pgflow._advance(v_ended, v_ready, v_failed);
+  return query select u.run_id from unnest(v_run_ids) u(run_id);
+end $$;

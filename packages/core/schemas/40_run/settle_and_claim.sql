@@ -1,0 +1,21 @@
+-- The hot call of a worker: one round trip. Settles first and claims last: a claim never waits, so the run locks that
+-- the settlement takes cannot be part of a cycle.
+create function pgflow.settle_and_claim(
+  worker_id uuid, reports jsonb, queue_name text, flow_slug text, qty integer, step_slug text default null,
+  on_unsupported text default 'skip')
+returns setof pgflow.work_item
+language plpgsql
+set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set enable_mergejoin = off set jit = off
+as $$
+begin
+  perform pgflow._check_reports(settle_and_claim.worker_id, reports);
+  return query
+    select 'refused', null::text, r.run_id, r.step_slug, r.task_index, null::bigint, null::integer, null::jsonb, null::jsonb, null::integer, r.reason
+    from pgflow._settle(settle_and_claim.worker_id, reports) r;
+  return query
+    select c.* from pgflow._claim(settle_and_claim.queue_name, settle_and_claim.flow_slug, settle_and_claim.step_slug,
+                                  settle_and_claim.worker_id, qty, on_unsupported) c;
+end $$;
+comment on function pgflow.settle_and_claim(uuid, jsonb, text, text, integer, text, text) is
+  'settle_tasks and claim_tasks in one round trip. Rows by kind: claimed; refused (a report that was not accepted, with its reason); unsupported and halted (messages of others); stalled; worker (reason: why nothing was claimed).';

@@ -1,0 +1,35 @@
+create function pgflow.start_flows(flow_slug text, inputs jsonb, run_ids uuid[] default null)
+returns setof pgflow.runs
+language plpgsql
+set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set enable_mergejoin = off set jit = off
+as $$
+declare
+  v_inputs jsonb[];
+  v_run_ids uuid[];
+begin
+  if jsonb_typeof(inputs) is distinct from 'array' then
+    perform pgflow._raise('SF203', format('The inputs for flow "%s" must be one JSON array.', start_flows.flow_slug),
+      format('Got %s.', coalesce(jsonb_typeof(inputs), 'null')), 'Send one element per run.');
+  end if;
+  if run_ids is not null and cardinality(run_ids) <> jsonb_array_length(inputs) then
+    perform pgflow._raise('SF203', format('Flow "%s" needs one run id for each input.', start_flows.flow_slug),
+      format('%s inputs, %s run ids.', jsonb_array_length(inputs), cardinality(run_ids)), 'Leave run_ids out, or send as many as inputs.');
+  end if;
+  select array_agg(i.value order by i.ordinality),
+         array_agg(coalesce(run_ids[i.ordinality], pgflow.new_run_id()) order by i.ordinality)
+  into v_inputs, v_run_ids
+  from jsonb_array_elements(inputs) with ordinality i;
+  if v_inputs is null then
+    return;
+  end if;
+  perform pgflow._start_runs(start_flows.flow_slug, v_run_ids, v_inputs);
+  if run_ids is not null then
+    perform pgflow._check_run_ids(start_flows.flow_slug, run_ids);
+  end if;
+  return query
+    select r.* from unnest(v_run_ids) with ordinality u(run_id, ordinal)
+    join pgflow.runs r on r.run_id = u.run_id order by u.ordinal;
+end $$;
+comment on function pgflow.start_flows(text, jsonb, uuid[]) is
+  'Starts one run for each element of the JSON array inputs. A run id that exists gives its run back, unchanged; one of another flow is refused.';

@@ -1,0 +1,19 @@
+-- After the compile, never before. Registering never touches the fence. A second registration under one id (a runtime
+-- that restarts an isolate with its execution id) takes the row over.
+create function pgflow.register_worker(worker_id uuid, queue_name text, function_name text, start_mode text default 'http')
+returns text
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform pgflow.track_worker_function(register_worker.function_name, register_worker.start_mode);
+  update pgflow.worker_functions f set failed_starts = 0, last_error = null, last_error_at = null
+  where f.function_name = register_worker.function_name and f.failed_starts > 0;
+  insert into pgflow.workers as w (worker_id, queue_name, function_name, started_at, last_heartbeat_at)
+  values (register_worker.worker_id, register_worker.queue_name, register_worker.function_name, pgflow.clock(), pgflow.clock())
+  on conflict on constraint workers_pkey do update set
+    queue_name = excluded.queue_name, function_name = excluded.function_name, started_at = excluded.started_at,
+    last_heartbeat_at = excluded.last_heartbeat_at, deprecated_at = null, stopped_at = null;
+  return pgflow._worker_state(register_worker.worker_id);
+end $$;
+comment on function pgflow.register_worker(uuid, text, text, text) is 'Makes a worker known and answers its state: running, or fenced while its function is disabled.';

@@ -1,0 +1,12 @@
+create function pgflow.track_worker_function(function_name text, start_mode text default 'http')
+returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  insert into pgflow.worker_functions as f (function_name, start_mode)
+  values (track_worker_function.function_name, track_worker_function.start_mode)
+  on conflict on constraint worker_functions_pkey do update set start_mode = excluded.start_mode, updated_at = now()
+  where f.start_mode <> excluded.start_mode;
+end $$;
+comment on function pgflow.track_worker_function(text, text) is 'Makes a worker function known, so that ensure_workers starts it (http) or leaves it alone (process). Never touches its fence.';

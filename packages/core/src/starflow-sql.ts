@@ -1,0 +1,252 @@
+import type { FlowShape, Json, QueueMode, Route } from '@starflow/dsl'
+import type { Sql } from 'postgres'
+import type { ClaimedTask } from './claimed-task.ts'
+import {
+  type RefusedReport,
+  reportsJson,
+  type SettledReport,
+  type TaskIdentity,
+  type TaskReport,
+} from './task-report.ts'
+import type { WorkerState } from './worker-state.ts'
+
+/** What a compile found or did. `mismatch` and `draining` changed nothing that a run could notice. */
+export interface CompileResult {
+  readonly status: 'compiled' | 'verified' | 'recompiled' | 'mismatch' | 'draining'
+  readonly mismatchKind: null | 'shape' | 'routing'
+  /** One sentence for each difference between code and database. */
+  readonly differences: readonly string[]
+  /** One sentence for each option that was brought to what the code says. */
+  readonly options: readonly string[]
+  /** The persisted routes, in step order. */
+  readonly routes: readonly Route[]
+}
+
+/** A message that this subscription must not touch. */
+export interface UnsupportedMessage {
+  readonly messageId: string
+  readonly flowSlug: string | null
+  readonly stepSlug: string | null
+  readonly readCount: number
+}
+
+export interface Work {
+  readonly worker: WorkerState
+  readonly claimed: readonly ClaimedTask[]
+  readonly refused: readonly RefusedReport[]
+  readonly unsupported: readonly UnsupportedMessage[]
+  /** The strict policy stopped this worker function: nothing was claimed. */
+  readonly halted: boolean
+  /** Tasks past their recovery boundary that have no attempt left: `requeueStalledTasks` ends them. */
+  readonly stalled: number
+}
+
+interface WorkItem {
+  kind: 'claimed' | 'refused' | 'unsupported' | 'halted' | 'stalled' | 'worker'
+  flow_slug: string
+  run_id: string
+  step_slug: string
+  task_index: number
+  msg_id: string
+  attempt: number
+  input: Json
+  flow_input: Json | null
+  timeout_seconds: number
+  reason: string
+}
+
+/**
+ * The typed client of the SQL core. Every method is one call of one SQL function, in one round trip on a connection
+ * that prepares statements. Errors are the driver's; `fromSqlError` of @starflow/errors translates them.
+ */
+export class StarflowSql {
+  readonly #sql: Sql
+
+  constructor(sql: Sql) {
+    this.#sql = sql
+  }
+
+  /**
+   * Compiles or verifies a flow. `stepSlug`: the step whose options this caller applies; without it, all of them.
+   * `codeAgeMs`: how long ago the caller's code was loaded, which keeps older code from compiling its shape back.
+   */
+  async ensureFlowCompiled(flow: {
+    flowSlug: string
+    shape: FlowShape
+    queueMode: QueueMode
+    routeMap: readonly Pick<Route, 'stepSlug' | 'queueName'>[] | null
+    stepSlug?: string | null
+    codeAgeMs?: number
+  }): Promise<CompileResult> {
+    const routeMap = flow.routeMap?.map(({ stepSlug, queueName }) => ({ stepSlug, queueName }))
+    const codeAge = flow.codeAgeMs === undefined ? null : `${Math.max(0, Math.round(flow.codeAgeMs))} milliseconds`
+    const [row] = await this.#sql<[{ result: CompileResult }]>`
+      select pgflow.ensure_flow_compiled(
+        flow_slug => ${flow.flowSlug}, shape => ${JSON.stringify(flow.shape)}::text::jsonb, queue_mode => ${flow.queueMode},
+        route_map => ${routeMap === undefined ? null : JSON.stringify(routeMap)}::text::jsonb,
+        step_slug => ${flow.stepSlug ?? null}, code_age => ${codeAge}::text::interval) as result`
+    return row.result
+  }
+
+  async trackWorkerFunction(functionName: string, startMode: 'http' | 'process' = 'http'): Promise<void> {
+    await this.#sql`select pgflow.track_worker_function(${functionName}, ${startMode})`
+  }
+
+  async registerWorker(worker: {
+    workerId: string
+    queueName: string
+    functionName: string
+    startMode?: 'http' | 'process'
+  }): Promise<WorkerState> {
+    const [row] = await this.#sql<[{ state: WorkerState }]>`
+      select pgflow.register_worker(${worker.workerId}, ${worker.queueName}, ${worker.functionName},
+        ${worker.startMode ?? 'http'}) as state`
+    return row.state
+  }
+
+  async heartbeat(workerId: string): Promise<WorkerState> {
+    const [row] = await this.#sql<[{ state: WorkerState }]>`select pgflow.worker_heartbeat(${workerId}) as state`
+    return row.state
+  }
+
+  /** This worker claims no more; a new one may be started beside it. */
+  async deprecateWorker(workerId: string): Promise<void> {
+    await this.#sql`select pgflow.deprecate_worker(${workerId})`
+  }
+
+  async markWorkerStopped(workerId: string): Promise<void> {
+    await this.#sql`select pgflow.mark_worker_stopped(${workerId})`
+  }
+
+  /** Keeps the reason on the function's row, if it has one; its pings then back off. */
+  async reportStartFailure(functionName: string, message: string): Promise<void> {
+    await this.#sql`select pgflow.report_start_failure(${functionName}, ${message})`
+  }
+
+  /** The hot call: settles what has ended and claims at most `qty` tasks, in one round trip. */
+  async settleAndClaim(call: {
+    workerId: string
+    reports: readonly TaskReport[]
+    queueName: string
+    flowSlug: string
+    stepSlug: string | null
+    qty: number
+    onUnsupported: 'skip' | 'halt'
+  }): Promise<Work> {
+    const items = await this.#sql<WorkItem[]>`
+      select * from pgflow.settle_and_claim(
+        worker_id => ${call.workerId}, reports => ${reportsJson(call.reports)}::text::jsonb, queue_name => ${call.queueName},
+        flow_slug => ${call.flowSlug}, qty => ${call.qty}, step_slug => ${call.stepSlug}, on_unsupported => ${call.onUnsupported})`
+    return toWork(items)
+  }
+
+  /** Answers each report, in order: accepted, or the reason why not. */
+  async settleTasks(workerId: string, reports: readonly TaskReport[]): Promise<SettledReport[]> {
+    const rows = await this.#sql<
+      { run_id: string; step_slug: string; task_index: number; accepted: boolean; reason: string | null }[]
+    >`select * from pgflow.settle_tasks(${workerId}, ${reportsJson(reports)}::text::jsonb)`
+    return rows.map((row) => ({
+      runId: row.run_id,
+      stepSlug: row.step_slug,
+      taskIndex: row.task_index,
+      accepted: row.accepted,
+      reason: row.reason,
+    }))
+  }
+
+  /** Gives tasks back; `started` ones keep their attempt. Answers how many this worker still held. */
+  async releaseTasks(workerId: string, tasks: readonly (TaskIdentity & { started: boolean })[]): Promise<number> {
+    const json = JSON.stringify(
+      tasks.map((task) => ({
+        run_id: task.runId,
+        step_slug: task.stepSlug,
+        task_index: task.taskIndex,
+        attempt: task.attempt,
+        started: task.started,
+      })),
+    )
+    const [row] = await this.#sql<[{ released: number }]>`
+      select pgflow.release_tasks(${workerId}, ${json}::text::jsonb) as released`
+    return row.released
+  }
+
+  /** Recovers every stalled task of the database; answers how many were put back. Cron does this every 15 s too. */
+  async requeueStalledTasks(): Promise<number> {
+    const [row] = await this.#sql<[{ requeued: number }]>`select pgflow.requeue_stalled_tasks() as requeued`
+    return row.requeued
+  }
+
+  /** The input that a run was started with. */
+  async flowInput(runId: string): Promise<Json> {
+    const [row] = await this.#sql<{ input: Json }[]>`select input from pgflow.runs where run_id = ${runId}`
+    return row?.input ?? null
+  }
+
+  /** Starts one run per input and answers their ids in order. The same run ids again answer the same runs. */
+  async startFlows(
+    flowSlug: string,
+    inputs: readonly Json[],
+    runIds: readonly string[] | null = null,
+  ): Promise<string[]> {
+    const rows = await this.#sql<{ run_id: string }[]>`
+      select run_id from pgflow.start_flows(${flowSlug}, ${JSON.stringify(inputs)}::text::jsonb,
+        ${runIds === null ? null : [...runIds]}::uuid[])`
+    return rows.map((row) => row.run_id)
+  }
+
+  async setSetting(key: string, value: string | null): Promise<void> {
+    await this.#sql`select pgflow.set_setting(${key}, ${value})`
+  }
+}
+
+function toWork(items: readonly WorkItem[]): Work {
+  const claimed: ClaimedTask[] = []
+  const refused: RefusedReport[] = []
+  const unsupported: UnsupportedMessage[] = []
+  let worker: WorkerState = 'running'
+  let halted = false
+  let stalled = 0
+  for (const item of items) {
+    switch (item.kind) {
+      case 'claimed':
+        claimed.push({
+          flowSlug: item.flow_slug,
+          runId: item.run_id,
+          stepSlug: item.step_slug,
+          taskIndex: item.task_index,
+          messageId: item.msg_id,
+          attempt: item.attempt,
+          input: item.input,
+          flowInput: item.flow_input,
+          timeoutSeconds: item.timeout_seconds,
+        })
+        break
+      case 'refused':
+        refused.push({ runId: item.run_id, stepSlug: item.step_slug, taskIndex: item.task_index, reason: item.reason })
+        break
+      case 'halted':
+        halted = true
+        unsupported.push(toUnsupported(item))
+        break
+      case 'unsupported':
+        unsupported.push(toUnsupported(item))
+        break
+      case 'stalled':
+        stalled += 1
+        break
+      case 'worker':
+        worker = item.reason as WorkerState
+        break
+    }
+  }
+  return { worker, claimed, refused, unsupported, halted, stalled }
+}
+
+function toUnsupported(item: WorkItem): UnsupportedMessage {
+  return {
+    messageId: item.msg_id,
+    flowSlug: item.flow_slug,
+    stepSlug: item.step_slug,
+    readCount: item.attempt ?? 0,
+  }
+}

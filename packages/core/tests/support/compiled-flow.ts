@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto'
+import { type AnyFlow, extractFlowShape, isStepQueuedFlow, type Json, type StepQueuedFlow } from '@starflow/dsl'
+import type { Sql } from 'postgres'
+import { type ClaimedTask, StarflowSql, type TaskReport, type Work } from '../../src/index.ts'
+
+/** A flow that is compiled, with hands to claim and settle its tasks as a worker would. */
+export class CompiledFlow {
+  readonly core: StarflowSql
+  readonly slug: string
+  readonly workerId: string
+  readonly #sql: Sql
+  readonly #queues: ReadonlyMap<string, string>
+  readonly #mode: 'flow' | 'step'
+
+  private constructor(sql: Sql, slug: string, mode: 'flow' | 'step', queues: Map<string, string>, workerId: string) {
+    this.#sql = sql
+    this.core = new StarflowSql(sql)
+    this.slug = slug
+    this.workerId = workerId
+    this.#mode = mode
+    this.#queues = queues
+  }
+
+  static async compile(sql: Sql, definition: AnyFlow | StepQueuedFlow<AnyFlow>): Promise<CompiledFlow> {
+    const flow = isStepQueuedFlow(definition) ? definition.flow : definition
+    const result = await new StarflowSql(sql).ensureFlowCompiled({
+      flowSlug: flow.slug,
+      shape: extractFlowShape(flow),
+      queueMode: isStepQueuedFlow(definition) ? 'step' : 'flow',
+      routeMap: isStepQueuedFlow(definition) ? definition.routes : null,
+    })
+    const queues = new Map(result.routes.map((route) => [route.stepSlug, route.queueName]))
+    const workerId = randomUUID()
+    const compiled = new CompiledFlow(sql, flow.slug, isStepQueuedFlow(definition) ? 'step' : 'flow', queues, workerId)
+    await compiled.register(workerId)
+    return compiled
+  }
+
+  async register(workerId: string, functionName = `fn-${workerId}`): Promise<string> {
+    await this.core.registerWorker({ workerId, queueName: this.slug.toLowerCase(), functionName })
+    return workerId
+  }
+
+  queue(stepSlug: string): string {
+    const queue = this.#queues.get(stepSlug)
+    if (queue === undefined) throw new Error(`no step ${stepSlug}`)
+    return queue
+  }
+
+  async start(...inputs: Json[]): Promise<string[]> {
+    return await this.core.startFlows(this.slug, inputs)
+  }
+
+  async work(
+    stepSlug: string,
+    options: { qty?: number; workerId?: string; reports?: TaskReport[]; onUnsupported?: 'skip' | 'halt' } = {},
+  ): Promise<Work> {
+    return await this.core.settleAndClaim({
+      workerId: options.workerId ?? this.workerId,
+      reports: options.reports ?? [],
+      queueName: this.queue(stepSlug),
+      flowSlug: this.slug,
+      stepSlug: this.#mode === 'step' ? stepSlug : null,
+      qty: options.qty ?? 100,
+      onUnsupported: options.onUnsupported ?? 'skip',
+    })
+  }
+
+  async claim(stepSlug: string, qty = 100, workerId = this.workerId): Promise<readonly ClaimedTask[]> {
+    return (await this.work(stepSlug, { qty, workerId })).claimed
+  }
+
+  /** Claims and completes until nothing of the flow is claimable: the handler gets the task, its result is the output. */
+  async drain(handler: (task: ClaimedTask) => Json | Error): Promise<void> {
+    for (let found = true; found; ) {
+      found = false
+      for (const stepSlug of this.#queues.keys()) {
+        const tasks = await this.claim(stepSlug)
+        if (tasks.length === 0) continue
+        found = true
+        await this.core.settleTasks(
+          this.workerId,
+          tasks.map((task) => {
+            const result = handler(task)
+            return result instanceof Error ? failed(task, { errorMessage: result.message }) : completed(task, result)
+          }),
+        )
+      }
+    }
+  }
+
+  async run(runId: string): Promise<{ status: string; output: Json; remaining_steps: number }> {
+    const [row] = await this.#sql<{ status: string; output: Json; remaining_steps: number }[]>`
+      select status, output, remaining_steps from pgflow.runs where run_id = ${runId}`
+    return row!
+  }
+
+  /** Step slug → status, with the skip reason behind it. */
+  async steps(runId: string): Promise<Record<string, string>> {
+    const rows = await this.#sql<{ step_slug: string; status: string; skip_reason: string | null }[]>`
+      select step_slug, status, skip_reason from pgflow.step_states where run_id = ${runId}`
+    return Object.fromEntries(
+      rows.map((row) => [row.step_slug, row.skip_reason === null ? row.status : `${row.status}: ${row.skip_reason}`]),
+    )
+  }
+
+  async tasks(
+    runId: string,
+  ): Promise<
+    { step_slug: string; task_index: number; status: string; attempts_count: number; error_message: string | null }[]
+  > {
+    return await this.#sql`
+      select step_slug, task_index, status, attempts_count, error_message from pgflow.step_tasks
+      where run_id = ${runId} order by step_slug, task_index`
+  }
+
+  async depth(stepSlug: string): Promise<number> {
+    const [row] = await this.#sql<[{ depth: string }]>`
+      select queue_length as depth from pgmq.metrics(${this.queue(stepSlug)})`
+    return Number(row.depth)
+  }
+
+  /** Moves every claim of a run into the past, as if that many seconds had gone by: pgmq keeps its own clock. */
+  async age(runId: string, seconds: number): Promise<void> {
+    await this.#sql`
+      update pgflow.step_tasks set
+        started_at = started_at - make_interval(secs => ${seconds}), queued_at = queued_at - make_interval(secs => ${seconds})
+      where run_id = ${runId}`
+  }
+
+  /** Makes every message of a step visible now. */
+  async reveal(stepSlug: string): Promise<void> {
+    await this.#sql.unsafe(`update pgmq.q_${this.queue(stepSlug)} set vt = clock_timestamp()`)
+  }
+}
+
+export function completed(task: ClaimedTask, output: Json): TaskReport {
+  return { ...identity(task), status: 'completed', output: JSON.stringify(output) }
+}
+
+export function failed(
+  task: ClaimedTask,
+  failure: { errorMessage?: string; retryDelaySeconds?: number; permanent?: boolean } = {},
+): TaskReport {
+  return { ...identity(task), status: 'failed', errorMessage: 'boom', ...failure }
+}
+
+function identity({ runId, stepSlug, taskIndex, attempt }: ClaimedTask) {
+  return { runId, stepSlug, taskIndex, attempt }
+}
