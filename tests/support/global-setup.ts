@@ -1,11 +1,5 @@
 import type { TestProject } from 'vitest/node'
-import { startTestServer, type TestServer } from './test-server.ts'
-
-declare module 'vitest' {
-  interface ProvidedContext {
-    testServer: TestServer
-  }
-}
+import { startTestServer } from './test-server.ts'
 
 /** One embedded Postgres per test run; every test file clones a database of its own from it. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {

@@ -30,6 +30,12 @@ export interface TestServer {
 
 export const DATABASE_PLACEHOLDER = '__database__'
 
+declare module 'vitest' {
+  interface ProvidedContext {
+    testServer: TestServer
+  }
+}
+
 const FOLDER_PREFIX = 'starflow-tests-'
 const LOGIN_ROLES: readonly LoginRole[] = ['postgres', 'supabase_admin', 'authenticator']
 

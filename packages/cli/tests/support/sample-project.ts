@@ -1,0 +1,80 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type GenerateOptions, generateFunctions } from '../../src/functions/generate.command.ts'
+import { createOutput } from '../../src/output/output.ts'
+import { runCommandLine } from '../../src/program.ts'
+
+const REPOSITORY = fileURLToPath(new URL('../../../..', import.meta.url))
+
+/** A project in a temporary folder that sees the repository's packages, as a workspace would. */
+export class SampleProject {
+  readonly root = mkdtempSync(join(tmpdir(), 'starflow-project-'))
+
+  constructor(files: Readonly<Record<string, string>> = {}) {
+    symlinkSync(join(REPOSITORY, 'node_modules'), join(this.root, 'node_modules'))
+    // As package.json and deno.json of a project with npm dependencies.
+    this.write('package.json', '{ "name": "sample", "private": true, "type": "module" }')
+    this.write('deno.json', '{ "nodeModulesDir": "manual", "workspace": ["supabase/functions/*"] }')
+    for (const [path, text] of Object.entries(files)) this.write(path, text)
+  }
+
+  write(path: string, text: string): void {
+    mkdirSync(dirname(join(this.root, path)), { recursive: true })
+    writeFileSync(join(this.root, path), text)
+  }
+
+  remove(path: string): void {
+    rmSync(join(this.root, path), { recursive: true })
+  }
+
+  read(path: string): string {
+    return readFileSync(join(this.root, path), 'utf8')
+  }
+
+  /** Every file below a folder with its text: two equal states have equal snapshots. */
+  files(folder = 'supabase'): Record<string, string> {
+    const start = join(this.root, folder)
+    if (!statSync(start, { throwIfNoEntry: false })) return {}
+    const paths = readdirSync(start, { recursive: true, encoding: 'utf8' }).map((path) => join(start, path))
+    return Object.fromEntries(
+      paths
+        .filter((path) => statSync(path).isFile())
+        .map((path) => [relative(this.root, path), readFileSync(path, 'utf8')])
+        .sort(),
+    )
+  }
+
+  /** Runs `functions generate --json` and returns its result. Refusals come as errors. */
+  async generate(options: GenerateOptions = {}): Promise<Record<string, unknown>> {
+    let text = ''
+    const streams = { stdout: { write: (part: string) => (text += part) }, stderr: { write: () => {} } }
+    await generateFunctions(options, createOutput({ json: true }, streams), this.root)
+    return JSON.parse(text) as Record<string, unknown>
+  }
+
+  dispose(): void {
+    rmSync(this.root, { recursive: true, force: true })
+  }
+}
+
+/** Runs a whole command line and returns what it printed and its exit code. */
+export async function starflow(...args: string[]): Promise<{ exitCode: number; stdout: string; stderr: string }> {
+  let stdout = ''
+  let stderr = ''
+  const exitCode = await runCommandLine(args, {
+    stdout: { write: (text) => (stdout += text) },
+    stderr: { write: (text) => (stderr += text) },
+  })
+  return { exitCode, stdout, stderr }
+}
