@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type {} from '@starflow/edge-worker'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { LinkCheck } from '../../../functions/_flows/readme-index/document.ts'
 import { parseDocument } from '../../../functions/_flows/readme-index/parse-document.ts'

@@ -14,24 +14,26 @@ export interface ProgressDisplay {
 type Colors = ReturnType<typeof pc.createColors>
 
 interface DisplayOptions {
-  readonly stream: NodeJS.WriteStream
+  /** Where to redraw; without it every update is a plain line now and then. */
+  readonly terminal?: NodeJS.WriteStream | undefined
+  readonly writeLine: (text: string) => void
   readonly colors: Colors
-  /** How often a stream that is not a terminal gets a line. */
+  /** How often plain lines come. */
   readonly plainIntervalMs?: number
 }
 
 /** Redraws in a terminal, and writes a line now and then everywhere else. */
 export function createProgressDisplay(options: DisplayOptions): ProgressDisplay {
-  return options.stream.isTTY ? terminalDisplay(options) : plainDisplay(options)
+  return options.terminal === undefined ? plainDisplay(options) : terminalDisplay(options, options.terminal)
 }
 
-function terminalDisplay({ stream, colors }: DisplayOptions): ProgressDisplay {
-  const draw = createLogUpdate(stream)
+function terminalDisplay({ colors, writeLine }: DisplayOptions, terminal: NodeJS.WriteStream): ProgressDisplay {
+  const draw = createLogUpdate(terminal)
   let current: string | undefined
   return {
     note(text) {
       draw.clear()
-      stream.write(`${text}\n`)
+      writeLine(text)
       if (current !== undefined) draw(current)
     },
     update(progress, elapsedMs) {
@@ -46,21 +48,21 @@ function terminalDisplay({ stream, colors }: DisplayOptions): ProgressDisplay {
   }
 }
 
-function plainDisplay({ stream, plainIntervalMs = 5_000 }: DisplayOptions): ProgressDisplay {
+function plainDisplay({ writeLine, plainIntervalMs = 5_000 }: DisplayOptions): ProgressDisplay {
   let nextAtMs = 0
   let lastLine: string | undefined
   let lastShown = true
   return {
-    note: (text) => void stream.write(`${text}\n`),
+    note: writeLine,
     update(progress, elapsedMs) {
       lastLine = progressLine(progress, elapsedMs)
       lastShown = elapsedMs >= nextAtMs
       if (!lastShown) return
       nextAtMs = elapsedMs + plainIntervalMs
-      stream.write(`${lastLine}\n`)
+      writeLine(lastLine)
     },
     done() {
-      if (!lastShown) stream.write(`${lastLine}\n`)
+      if (!lastShown && lastLine !== undefined) writeLine(lastLine)
       lastShown = true
     },
   }

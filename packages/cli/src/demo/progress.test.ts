@@ -48,16 +48,19 @@ test('the table has one aligned row per queue', () => {
 
 test('a stream that is no terminal gets plain lines now and then, and always the last state', () => {
   const lines: string[] = []
-  const stream = { isTTY: false, write: (text: string) => lines.push(text) } as unknown as NodeJS.WriteStream
-  const display = createProgressDisplay({ stream, colors: pc.createColors(false), plainIntervalMs: 5_000 })
+  const display = createProgressDisplay({
+    writeLine: (text) => lines.push(text),
+    colors: pc.createColors(false),
+    plainIntervalMs: 5_000,
+  })
   display.update(progress(), 0)
   display.update(progress(), 1_000)
   display.update(progress({ runs: { started: 0, completed: 8, failed: 0 } }), 2_000)
   display.done()
   display.done()
   expect(lines).toEqual([
-    '0 ms: 6/8 documents; queued/in flight/done: parse 3/2/1200 (1w)\n',
-    '2.0 s: 8/8 documents; queued/in flight/done: parse 3/2/1200 (1w)\n',
+    '0 ms: 6/8 documents; queued/in flight/done: parse 3/2/1200 (1w)',
+    '2.0 s: 8/8 documents; queued/in flight/done: parse 3/2/1200 (1w)',
   ])
   expect(lines.join('')).not.toContain('\u001b')
 })

@@ -34,7 +34,7 @@ export async function readProgress(sql: Sql, flowSlug: string, runIds: readonly 
         count(*) filter (where status = 'queued') as queued,
         count(*) filter (where status = 'started') as in_flight,
         count(*) filter (where status not in ('queued', 'started')) as done,
-        sum(attempts_count) as attempts
+        sum(attempts_count - attempts_forgiven) as attempts
       from pgflow.step_tasks
       where run_id = any(${runIds as string[]}::uuid[])
       group by step_slug

@@ -56,7 +56,7 @@ export async function readRunFacts(sql: Sql, flowSlug: string, runIds: readonly 
       select
         step_slug,
         count(*) as tasks,
-        sum(attempts_count) as attempts,
+        sum(attempts_count - attempts_forgiven) as attempts,
         percentile_cont(array[0.5, 0.95]) within group (order by extract(epoch from started_at - queued_at) * 1000)
           filter (where started_at is not null) as waits
       from pgflow.step_tasks
