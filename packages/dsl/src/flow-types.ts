@@ -1,4 +1,4 @@
-import type { Env, StepContext } from './context.ts'
+import type { HandlerContext } from './context.ts'
 import type { StandardSchemaV1 } from './standard-schema.ts'
 import type { StepDefinition, StepType } from './step-definition.ts'
 import type { RuntimeOptions, SkipMode } from './step-option.ts'
@@ -16,7 +16,9 @@ export interface StepTypes {
 
 export type AnySteps = Record<string, StepTypes>
 export type AnyDeps = Record<string, string>
-export type NoSteps = Record<never, never>
+/** Nothing yet: no steps, no dependencies, no context of its own. An intersection with it vanishes. */
+// biome-ignore lint/complexity/noBannedTypes: an intersection with Record<never, never> would stay, and show
+export type None = {}
 
 /** Any flow. */
 export interface AnyFlow {
@@ -29,8 +31,8 @@ export interface AnyFlow {
   readonly [flowTypes]: {
     readonly input: unknown
     readonly context: object
-    readonly steps: object
-    readonly deps: object
+    readonly steps: AnySteps
+    readonly deps: AnyDeps
     readonly env: unknown
   }
 }
@@ -54,7 +56,7 @@ export type ExtractFlowSteps<TFlow extends AnyFlow> = {
   [K in keyof TFlow[typeof flowTypes]['steps']]: OutputOf<TFlow[typeof flowTypes]['steps'][K]>
 }
 
-/** The exact union of a flow's step slugs. */
+/** The exact union of a flow's step slugs; `string` for AnyFlow. */
 export type StepSlug<TFlow extends AnyFlow> = Extract<keyof ExtractFlowSteps<TFlow>, string>
 
 /** The outputs of the steps that no other step depends on. */
@@ -85,10 +87,16 @@ export type StepInput<TFlow extends AnyFlow, TSlug extends StepSlug<TFlow>> = St
 >
 
 /** The output of a step as others see it; for a map, the array of its handler's results. */
-export type StepOutput<TFlow extends AnyFlow, TSlug extends StepSlug<TFlow>> = ExtractFlowSteps<TFlow>[TSlug]
+export type StepOutput<TFlow extends AnyFlow, TSlug extends StepSlug<TFlow>> = OutputOf<
+  TFlow[typeof flowTypes]['steps'][TSlug & keyof TFlow[typeof flowTypes]['steps']]
+>
 
 /** The second argument of the handlers of a flow. */
-export type FlowContext<TFlow extends AnyFlow> = StepContext<ExtractFlowInput<TFlow>, Env> & ExtractFlowContext<TFlow>
+export type FlowContext<TFlow extends AnyFlow> = HandlerContext<
+  ExtractFlowInput<TFlow>,
+  ExtractFlowContext<TFlow>,
+  ExtractFlowEnv<TFlow>
+>
 
 /**
  * The object of outputs that a dependent step gets. A dependency that can be skipped is optional. One that can only be
@@ -115,7 +123,7 @@ export type Simplify<T> = { [K in keyof T]: T[K] } & unknown
 
 type DependencySlugs<TFlow extends AnyFlow> = TFlow[typeof flowTypes]['deps'][keyof TFlow[typeof flowTypes]['deps']]
 
-type StepInputIn<TInput, TSteps, TDeps, TSlug extends keyof TSteps> = TSteps[TSlug] extends { type: 'map' }
+type StepInputIn<TInput, TSteps, TDeps, TSlug> = TSteps[TSlug & keyof TSteps] extends { type: 'map' }
   ? ElementOf<[DepOf<TDeps, TSlug>] extends [never] ? TInput : OutputOf<TSteps[DepOf<TDeps, TSlug> & keyof TSteps]>>
   : [DepOf<TDeps, TSlug>] extends [never]
     ? TInput

@@ -6,7 +6,7 @@ import type {
   DependencyOutputs,
   ElementOf,
   flowTypes,
-  NoSteps,
+  None,
   OutputOf,
 } from './flow-types.ts'
 import { checkPattern } from './input-pattern.ts'
@@ -54,9 +54,9 @@ export interface FlowOptions<TInput> extends RuntimeOptions {
  */
 export class Flow<
   TInput = Json,
-  TContext extends ContextRequirement = NoSteps,
-  TSteps extends AnySteps = NoSteps,
-  TDeps extends AnyDeps = NoSteps,
+  TContext extends ContextRequirement = None,
+  TSteps extends AnySteps = None,
+  TDeps extends AnyDeps = None,
   TEnv = Env,
 > implements AnyFlow
 {
@@ -94,20 +94,23 @@ export class Flow<
     return definition
   }
 
+  // TSlug is const in all three: where the result is an argument of a call that takes an AnyFlow, TypeScript would else
+  // widen the slug to string, and the union of slugs would be lost.
+
   /**
    * Adds a step. Its handler gets the flow's input, or, with `dependsOn`, an object of those steps' outputs.
    *
    * @throws InvalidSlugError, DuplicateStepSlugError, InvalidDependencyError, InvalidStepOptionError
    */
   step<
-    TSlug extends string,
+    const TSlug extends string,
     TOutput,
     TDep extends keyof TSteps & string = never,
     TIf = never,
     TIfNot = never,
     TWhenUnmet extends SkipMode = 'skip',
     TWhenExhausted extends SkipMode = 'fail',
-    TNeeds extends object = NoSteps,
+    TNeeds = unknown,
   >(
     options: StepOptions<TInput, TSteps, TSlug, TDep, TIf, TIfNot, TWhenUnmet, TWhenExhausted>,
     handler: (
@@ -127,7 +130,7 @@ export class Flow<
     TDeps & { [K in TSlug]: TDep },
     TEnv
   > {
-    return this.#with('single', options, options.dependsOn ?? [], handler) as never
+    return this.#with('single', options, handler) as never
   }
 
   /**
@@ -136,14 +139,14 @@ export class Flow<
    * @throws InvalidSlugError, DuplicateStepSlugError, InvalidDependencyError, InvalidStepOptionError
    */
   array<
-    TSlug extends string,
+    const TSlug extends string,
     TOutput extends readonly unknown[],
     TDep extends keyof TSteps & string = never,
     TIf = never,
     TIfNot = never,
     TWhenUnmet extends SkipMode = 'skip',
     TWhenExhausted extends SkipMode = 'fail',
-    TNeeds extends object = NoSteps,
+    TNeeds = unknown,
   >(
     options: StepOptions<TInput, TSteps, TSlug, TDep, TIf, TIfNot, TWhenUnmet, TWhenExhausted>,
     handler: (
@@ -163,7 +166,7 @@ export class Flow<
     TDeps & { [K in TSlug]: TDep },
     TEnv
   > {
-    return this.#with('single', options, options.dependsOn ?? [], handler) as never
+    return this.#with('single', options, handler) as never
   }
 
   /**
@@ -173,14 +176,14 @@ export class Flow<
    * @throws InvalidSlugError, DuplicateStepSlugError, InvalidDependencyError, InvalidStepOptionError
    */
   map<
-    TSlug extends string,
+    const TSlug extends string,
     TOutput,
     TArray extends keyof TSteps & string = never,
     TIf = never,
     TIfNot = never,
     TWhenUnmet extends SkipMode = 'skip',
     TWhenExhausted extends SkipMode = 'fail',
-    TNeeds extends object = NoSteps,
+    TNeeds = unknown,
   >(
     options: MapOptions<TInput, TSteps, TSlug, TArray, TIf, TIfNot, TWhenUnmet, TWhenExhausted> &
       MappableInput<TInput, TArray>,
@@ -201,12 +204,11 @@ export class Flow<
     TDeps & { [K in TSlug]: TArray },
     TEnv
   > {
-    const { array, dependsOn = [] } = options as { array?: string; dependsOn?: readonly string[] }
-    return this.#with('map', options, array === undefined ? dependsOn : [array, ...dependsOn], handler) as never
+    return this.#with('map', options, handler) as never
   }
 
-  #with(stepType: StepType, options: object, dependencies: readonly string[], handler: unknown): AnyFlow {
-    const definition = this.#checkStep(stepType, options, dependencies, handler)
+  #with(stepType: StepType, options: object, handler: unknown): AnyFlow {
+    const definition = this.#checkStep(stepType, options, handler)
     const next = new Flow<TInput, TContext, TSteps, TDeps, TEnv>({
       slug: this.slug,
       ...this.options,
@@ -217,12 +219,7 @@ export class Flow<
     return next
   }
 
-  #checkStep(
-    stepType: StepType,
-    options: RawStepOptions,
-    dependencies: readonly string[],
-    handler: unknown,
-  ): StepDefinition {
+  #checkStep(stepType: StepType, options: RawStepOptions, handler: unknown): StepDefinition {
     const slug = checkSlug('step', options.slug)
     const existing = this.#stepOrder.find((known) => known.toLowerCase() === slug.toLowerCase())
     if (existing !== undefined) throw new DuplicateStepSlugError(this.slug, slug, existing)
@@ -232,6 +229,7 @@ export class Flow<
     if (typeof handler !== 'function') {
       throw new InvalidStepOptionError({ owner, option: 'handler', value: handler, rule: 'must be a function' })
     }
+    const dependencies = readDependencies(owner, options)
     const isRootMap = stepType === 'map' && dependencies.length === 0
     const condition = checkCondition(owner, options, isRootMap)
     return Object.freeze({
@@ -270,6 +268,18 @@ type Carried<TContext, TNeeds, TProvided> = [Unmet<TNeeds, TProvided>] extends [
 type Unmet<TNeeds, TProvided> = {
   [K in keyof TNeeds]: K extends keyof TProvided ? (TProvided[K] extends TNeeds[K] ? never : K) : K
 }[keyof TNeeds]
+
+function readDependencies(owner: string, { array, dependsOn = [] }: RawStepOptions): readonly string[] {
+  if (!Array.isArray(dependsOn)) {
+    throw new InvalidStepOptionError({
+      owner,
+      option: 'dependsOn',
+      value: dependsOn,
+      rule: 'must be an array of step slugs',
+    })
+  }
+  return array === undefined ? dependsOn : [array, ...dependsOn]
+}
 
 function checkCondition(owner: string, options: RawStepOptions, isRootMap: boolean) {
   const { if: required, ifNot: forbidden, whenUnmet } = options

@@ -33,6 +33,7 @@ export { InvalidStepOptionError } from './invalid-step-option-error.ts'
 export type { Json, Jsonified, JsonObject, JsonPrimitive } from './json.ts'
 export { InvalidOutputError, toJsonText } from './json-text.ts'
 export { isNonRetryableError, NonRetryableError } from './non-retryable-error.ts'
+// A star, because TypeScript lets only such a re-export be augmented by the name of this package.
 export * from './platform.ts'
 export { defaultQueueName, MAX_QUEUE_NAME_LENGTH, resolveQueueName } from './queue-name.ts'
 export { isRetryLater, MAX_RETRY_DELAY_SECONDS, RetryLater, retryDelaySeconds } from './retry-later.ts'

@@ -20,11 +20,13 @@ export type InputPattern<TInput> = 0 extends 1 & TInput
         ? PartOf<TInput>
         : FlowTypeError<'A pattern is an object, and the flow input is not: wrap the input in an object'>
 
-type PartOf<T> = T extends readonly (infer TElement)[]
-  ? readonly PartOf<TElement>[]
-  : T extends object
-    ? { readonly [K in keyof T]?: PartOf<T[K]> }
-    : T
+type PartOf<T> = 0 extends 1 & T
+  ? T
+  : T extends readonly (infer TElement)[]
+    ? readonly PartOf<TElement>[]
+    : T extends object
+      ? { readonly [K in keyof T]?: PartOf<T[K]> }
+      : T
 
 /**
  * A frozen copy of the pattern, so that changing the original afterwards changes nothing.

@@ -5,6 +5,7 @@ export const MAX_SLUG_LENGTH = 128
 
 /** Why a slug is refused. The first rule that it breaks, in this order. */
 export type SlugRule =
+  | 'not-text'
   | 'empty'
   | 'too-long'
   | 'first-character'
@@ -54,13 +55,14 @@ export function isValidSlug(slug: string): boolean {
 
 /** Gives the slug back, or throws an {@link InvalidSlugError}. */
 export function checkSlug(kind: 'flow' | 'step', slug: unknown): string {
-  if (typeof slug !== 'string') throw new InvalidSlugError(kind, String(slug), 'character')
+  if (typeof slug !== 'string') throw new InvalidSlugError(kind, String(slug), 'not-text')
   const rule = brokenSlugRule(slug)
   if (rule !== undefined) throw new InvalidSlugError(kind, slug, rule)
   return slug
 }
 
 const RULE_TEXTS: Readonly<Record<SlugRule, string>> = {
+  'not-text': 'It is not a string.',
   empty: 'It is empty.',
   'too-long': `It is longer than ${MAX_SLUG_LENGTH} characters.`,
   'first-character': 'Its first character is not a letter (a-z, A-Z).',

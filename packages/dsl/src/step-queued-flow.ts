@@ -17,11 +17,14 @@ export interface Route<TSlug extends string = string> {
 /** Says at run time that a value is a step-queued flow, whichever copy of this package made it. */
 export const stepQueuedBrand: unique symbol = Symbol.for('starflow.stepQueuedFlow')
 
-/** A flow whose every step has a private queue; its routes are checked and frozen. */
-export interface StepQueuedFlow<TFlow extends AnyFlow = AnyFlow> {
+/**
+ * A flow whose every step has a private queue; its routes are checked and frozen. The slugs are a parameter of their own
+ * so that every such flow is a `StepQueuedFlow<AnyFlow>`: derived from TFlow they would make it invariant.
+ */
+export interface StepQueuedFlow<TFlow extends AnyFlow = AnyFlow, TSlug extends string = StepSlug<TFlow>> {
   readonly flow: TFlow
   /** In step order. */
-  readonly routes: readonly Route<StepSlug<TFlow>>[]
+  readonly routes: readonly Route<TSlug>[]
   readonly [stepQueuedBrand]: true
 }
 

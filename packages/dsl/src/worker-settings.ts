@@ -17,9 +17,9 @@ export interface WorkerSettings {
 }
 
 /** A step-queued flow with the settings of its workers by step. */
-export interface WorkerDefinition<TFlow extends AnyFlow = AnyFlow> {
-  readonly flow: StepQueuedFlow<TFlow>
-  readonly settings: { readonly [K in StepSlug<TFlow>]?: WorkerSettings }
+export interface WorkerDefinition<TFlow extends AnyFlow = AnyFlow, TSlug extends string = StepSlug<TFlow>> {
+  readonly flow: StepQueuedFlow<TFlow, TSlug>
+  readonly settings: { readonly [K in TSlug]?: WorkerSettings }
 }
 
 const LARGEST_VALUES = { maxConcurrent: 10_000, batchSize: 10_000, instances: 20, maxPgConnections: 1_000 } as const
