@@ -81,8 +81,20 @@ function initialize(
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       output += text
     })
-    // A binary that is there but cannot be executed has no loader on this system: musl instead of glibc.
-    child.once('error', (error) => reject(unsupportedPlatform(`${process.platform}-${process.arch}`, error)))
+    child.once('error', (error: NodeJS.ErrnoException) => {
+      // A program that is there and yet is not found has no loader on this system: musl instead of glibc.
+      const isLoaderMissing = error.code === 'ENOENT' && fs.existsSync(overlay.program('initdb'))
+      if (isLoaderMissing) return reject(unsupportedPlatform(`${process.platform}-${process.arch}`, error))
+      reject(
+        new StarflowError({
+          code: 'SF503',
+          message: 'Postgres did not start: its initdb cannot be run.',
+          detail: error.message,
+          hint: `The user that runs Postgres must be able to enter the folders above ${draft} and ${overlay.folder}.`,
+          cause: error,
+        }),
+      )
+    })
     child.once('close', (code) => {
       if (code === 0) return resolve()
       reject(

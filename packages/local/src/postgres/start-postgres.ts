@@ -62,7 +62,8 @@ const NO_FSYNC_SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_w
 
 /**
  * Starts Postgres on a data folder, which is made if need be, with our extensions installed. Nothing but a folder is
- * needed: no root, no system user, no Postgres on the computer. A server that a killed process left behind is taken over.
+ * needed: no root, no system user, no Postgres on the computer. A process that ends without `stop`, or is killed, leaves
+ * its server running: the next start takes that one over.
  *
  * @throws StarflowError SF501 port in use, SF502 folder of another major version, SF503 the server did not start, SF504 no
  * binaries for this platform, SF505 binaries not installed, SF506 folder holds something else, SF507 folder in use
