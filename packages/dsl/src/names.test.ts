@@ -18,7 +18,7 @@ interface NameVectors {
     flow: string
     steps: string[]
     queues?: string[]
-    error?: { code: string; message: string; detail: string; hint: string }
+    error?: { code: string; message?: string; detail?: string; hint?: string }
   }[]
 }
 

@@ -90,7 +90,7 @@ export class FlowQueueNameError extends StepQueueError implements QueueNameCandi
 
   constructor(candidates: QueueNameCandidates) {
     const { flowSlug, maxLength } = candidates
-    const shortest = `${flowSlug}__0`.toLowerCase()
+    const shortest = `${flowSlug}__0`
     super({
       code: 'SF101',
       flowSlug,
