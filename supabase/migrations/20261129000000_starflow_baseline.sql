@@ -321,6 +321,22 @@ begin
   return v_told;
 end $$;
 
+-- 20_definition/_check_flow_slug_is_free.sql
+-- Queue names are lower-cased, so two flows may not differ in case alone.
+create function pgflow._check_flow_slug_is_free(p_flow_slug text)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_taken text := (select f.flow_slug from pgflow.flows f where lower(f.flow_slug) = lower(p_flow_slug));
+begin
+  if v_taken is not null then
+    perform pgflow._raise('SF117', format('Flow "%s" differs only in case from flow "%s".', p_flow_slug, v_taken),
+      'Their queue names are lower-cased, so they would share them.', 'Choose another slug.');
+  end if;
+end $$;
+
 -- 20_definition/_check_queue_is_free.sql
 -- A queue that a new definition wants must be absent, or it would serve two masters. p_owner: the flow that may
 -- already own it. Changes nothing.
@@ -444,7 +460,6 @@ set search_path = ''
 as $$
 declare
   v_slugs text[] := array(select s.step_slug from pgflow._shape_steps(p_flow_slug, p_shape) s order by s.step_index);
-  v_taken text := (select f.flow_slug from pgflow.flows f where lower(f.flow_slug) = lower(p_flow_slug));
   v_queue text;
   v_queues text[];
   v_step record;
@@ -454,13 +469,10 @@ begin
       'A slug starts with a letter, ends with a letter or digit and holds letters, digits and single underscores, at most 128 characters; "run" is reserved.',
       'Rename the flow.');
   end if;
-  if v_taken is not null then
-    perform pgflow._raise('SF117', format('Flow "%s" differs only in case from flow "%s".', p_flow_slug, v_taken),
-      'Their queue names are lower-cased, so they would share them.', 'Choose another slug.');
-  end if;
+  perform pgflow._check_flow_slug_is_free(p_flow_slug);
   if p_queue_mode = 'step' and cardinality(v_slugs) = 0 then
-    perform pgflow._raise('SF103', format('Flow "%s" has no steps, so it cannot have step queues.', p_flow_slug), '',
-      'Add a step, or do not wrap the flow with withStepQueues.');
+    perform pgflow._raise('SF103', format('Flow "%s" has no steps, so it cannot use per-step queues.', p_flow_slug),
+      'A step-queued flow has one queue per step; this one would have none.', 'Add its steps before withStepQueues(flow).');
   end if;
   v_queues := case when p_queue_mode = 'flow' then array[lower(p_flow_slug)]
                    else array(select r.queue_name from pgflow._derive_routes(p_flow_slug, v_slugs, p_queue_mode) r order by r.step_index) end;
@@ -617,6 +629,21 @@ begin
   perform pg_advisory_xact_lock(hashtextextended('pgflow.flow:' || lower(p_flow_slug), 0));
 end $$;
 
+-- 20_definition/_raise_duplicate_step.sql
+-- One text for a second step of a slug, in a shape and in add_step; the dsl's DuplicateStepSlugError says the same.
+create function pgflow._raise_duplicate_step(p_flow_slug text, p_step_slug text, p_existing_slug text)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform pgflow._raise('SF104',
+    format('Flow "%s" already has a step "%s"', p_flow_slug, p_existing_slug)
+      || case when p_step_slug = p_existing_slug then '.' else format(', which differs from "%s" only in case.', p_step_slug) end,
+    'Step slugs are unique within a flow, whatever their case, because queue names are lowercase.',
+    'Give one of the two steps another slug.');
+end $$;
+
 -- 20_definition/_shape_steps.sql
 -- A shape's steps as rows, in order, with what an older shape leaves out filled in. Raises SF118 where the JSON is
 -- not a shape, SF106 where a slug breaks the contract, SF104 for a duplicate, SF112 for a dependency that is not an earlier step.
@@ -645,12 +672,12 @@ begin
       'Rename the step.');
   end if;
 
-  select string_agg(format('"%s"', e.value ->> 'slug'), ', ' order by e.ordinality) as slugs into v_bad
+  select (array_agg(e.value ->> 'slug' order by e.ordinality))[1:2] as slugs into v_bad
   from jsonb_array_elements(p_shape -> 'steps') with ordinality e
-  group by lower(e.value ->> 'slug') having count(*) > 1 limit 1;
+  group by lower(e.value ->> 'slug') having count(*) > 1
+  order by min(e.ordinality) limit 1;
   if v_bad.slugs is not null then
-    perform pgflow._raise('SF104', format('Step slugs of flow "%s" must differ in more than case: %s.', p_flow_slug, v_bad.slugs), '',
-      'Rename one of them.');
+    perform pgflow._raise_duplicate_step(p_flow_slug, v_bad.slugs[2], v_bad.slugs[1]);
   end if;
 
   select e.value ->> 'slug' as step_slug, d.value as dep_slug into v_bad
@@ -689,6 +716,7 @@ as $$
 declare
   v_step pgflow.steps;
   v_mode text;
+  v_existing text;
 begin
   perform pgflow._lock_flow(add_step.flow_slug);
   select * into v_step from pgflow.steps s where s.flow_slug = add_step.flow_slug and s.step_slug = add_step.step_slug;
@@ -699,6 +727,11 @@ begin
   if v_mode = 'step' then
     perform pgflow._raise('SF116', format('Flow "%s" has one queue per step: its steps are compiled together.', add_step.flow_slug),
       '', 'Use ensure_flow_compiled with the complete shape, under a new concrete slug.');
+  end if;
+  select s.step_slug into v_existing from pgflow.steps s
+  where s.flow_slug = add_step.flow_slug and lower(s.step_slug) = lower(add_step.step_slug);
+  if v_existing is not null then
+    perform pgflow._raise_duplicate_step(add_step.flow_slug, add_step.step_slug, v_existing);
   end if;
   perform pgflow._insert_step(
     add_step.flow_slug, add_step.step_slug,
@@ -728,6 +761,7 @@ begin
   if v_flow.flow_slug is not null then
     return v_flow;
   end if;
+  perform pgflow._check_flow_slug_is_free(create_flow.flow_slug);
   insert into pgflow.flows (flow_slug, opt_max_attempts, opt_base_delay, opt_timeout, opt_max_delay)
   values (create_flow.flow_slug, coalesce(max_attempts, 3), coalesce(base_delay, 5), coalesce(timeout, 60), max_delay)
   returning * into v_flow;
@@ -886,6 +920,10 @@ create type pgflow.claimed_task as (
 );
 create type pgflow.settled_report as (
   run_id uuid, step_slug text, task_index integer, accepted boolean, reason text
+);
+-- A report that changed nothing; ordinal is its place in the call, from 1.
+create type pgflow._refused_report as (
+  ordinal bigint, run_id uuid, step_slug text, task_index integer, reason text
 );
 -- A report as it is worked on: what the worker said, what was wrong with it, and then the task row that it ended.
 create type pgflow._report as (
@@ -1193,6 +1231,7 @@ begin
         and e.status = 'queued' and e.flow_slug = p_flow_slug and (p_step_slug is null or e.step_slug = p_step_slug)
         -- scalar sub-select, not a join: the planner must not start from "the few active runs"
         and (select r.status from pgflow.runs r where r.run_id = e.run_id) = 'started'
+        and (select x.status from pgflow.step_states x where x.run_id = e.run_id and x.step_slug = e.step_slug) = 'started'
       for no key update skip locked
     ) eligible
     where t.run_id = eligible.run_id and t.step_slug = eligible.step_slug and t.task_index = eligible.task_index
@@ -1617,25 +1656,34 @@ begin
 end $$;
 
 -- 40_run/_refused_reports.sql
--- The reports that were not accepted, each with its reason. Not on the happy path.
+-- The reports that were not accepted, each with its reason. Not on the happy path. A second report of one attempt in the
+-- same call is refused like one that comes later.
 create function pgflow._refused_reports(
   p_worker_id uuid, p_reports pgflow._report[], p_completed pgflow._ended_task[], p_failed pgflow._ended_task[])
-returns setof pgflow.settled_report
+returns setof pgflow._refused_report
 language plpgsql
 as $$
 begin
   return query
-    select u.run_id, u.step_slug, u.task_index, false,
+    with reported as (
+      select u.ordinal, u.run_id, u.step_slug, u.task_index, u.attempt, u.status, u.problem,
+             row_number() over (partition by u.run_id, u.step_slug, u.task_index, u.attempt, u.status order by u.ordinal) as repetition
+      from unnest(p_reports) with ordinality
+        u(run_id, step_slug, task_index, attempt, status, output, error_message, error_name, error_stack, retry_delay, permanent, problem, ordinal)
+    )
+    select u.ordinal, u.run_id, u.step_slug, u.task_index,
            case when u.problem is not null then u.problem
                 when t.run_id is null then 'unknown task'
                 when t.attempts_count = u.attempt and t.last_worker_id = p_worker_id and t.status <> 'started' then 'already settled: task is ' || t.status
                 when t.status <> 'started' then 'task is ' || t.status
+                when t.attempts_count = u.attempt then 'the task was claimed by another worker'
                 else 'stale attempt: the task is at attempt ' || t.attempts_count end
-    from unnest(p_reports) u
+    from reported u
     left join pgflow.step_tasks t on t.run_id = u.run_id and t.step_slug = u.step_slug and t.task_index = u.task_index
-    where u.problem is not null or not exists (
-      select from unnest(case u.status when 'completed' then p_completed else p_failed end) a
-      where a.run_id = u.run_id and a.step_slug = u.step_slug and a.task_index = u.task_index);
+    where u.problem is not null or u.repetition > 1 or (p_worker_id is not null and u.attempt is distinct from t.attempts_count)
+      or not exists (
+        select from unnest(case u.status when 'completed' then p_completed else p_failed end) a
+        where a.run_id = u.run_id and a.step_slug = u.step_slug and a.task_index = u.task_index);
 end $$;
 
 -- 40_run/_release_dependents.sql
@@ -1683,7 +1731,7 @@ end $$;
 -- this folder for the order of locks: runs first, in one statement; then tasks, states and messages of those runs only.
 -- p_worker_id null: complete_task and fail_task without a fence, for which any started task will do.
 create function pgflow._settle(p_worker_id uuid, p_reports jsonb)
-returns setof pgflow.settled_report
+returns setof pgflow._refused_report
 language plpgsql
 as $$
 declare
@@ -1904,6 +1952,10 @@ begin
       raise exception 'Flow % has root map steps but input is not an array (got %)', p_flow_slug, v_bad_type;
     end if;
   end if;
+  if exists (select from unnest(p_inputs) i(input) where i.input is null) then
+    perform pgflow._raise('SF203', format('Flow "%s" needs an input, but it is NULL.', p_flow_slug), '',
+      'Send JSON; a flow that needs nothing takes {} or the JSON null.');
+  end if;
 
   with new_runs as (
     insert into pgflow.runs (run_id, flow_slug, input, remaining_steps, started_at)
@@ -2052,19 +2104,15 @@ set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan
 set enable_mergejoin = off set jit = off
 as $$
 declare
-  v_refused pgflow.settled_report[];
+  v_refused pgflow._refused_report[];
 begin
   perform pgflow._check_reports(settle_tasks.worker_id, reports);
-  v_refused := array(select row(r.run_id, r.step_slug, r.task_index, r.accepted, r.reason)::pgflow.settled_report
-                     from pgflow._settle(settle_tasks.worker_id, reports) r);
+  v_refused := array(select r from pgflow._settle(settle_tasks.worker_id, reports) r);
   return query
-    select u.run_id, u.step_slug, u.task_index, x.reason is null, x.reason
+    select u.run_id, u.step_slug, u.task_index, r.reason is null, r.reason
     from unnest(pgflow._parse_reports(reports)) with ordinality
       u(run_id, step_slug, task_index, attempt, status, output, error_message, error_name, error_stack, retry_delay, permanent, problem, ordinal)
-    left join lateral (
-      select r.reason from unnest(v_refused) r
-      where r.run_id is not distinct from u.run_id and r.step_slug is not distinct from u.step_slug
-        and r.task_index is not distinct from u.task_index limit 1) x on true
+    left join unnest(v_refused) r on r.ordinal = u.ordinal
     order by u.ordinal;
 end $$;
 comment on function pgflow.settle_tasks(uuid, jsonb) is
@@ -2475,8 +2523,8 @@ comment on function pgflow.deprecate_worker(uuid) is 'A worker past half of its 
 
 -- 60_worker/ensure_workers.sql
 -- Every second from cron: pings each enabled http function whose debounce has passed and that has no worker which is
--- live and still claiming. Takes the functions' rows with skip locked and marks them before it pings, so that ten calls
--- at once ping once. One failing http_post blocks nobody else.
+-- live and still claiming. Takes the functions' rows with skip locked and keeps them to its end, so that ten calls at
+-- once ping once. Only a ping that pg_net took counts as an invocation; one that it refuses blocks nobody else.
 create function pgflow.ensure_workers()
 returns table (function_name text, invoked boolean, request_id bigint)
 language plpgsql
@@ -2492,24 +2540,19 @@ begin
   end if;
 
   for v_function in
-    with due as (
-      select f.function_name from pgflow.worker_functions f
-      where f.enabled and f.start_mode = 'http'
-        and (v_target.is_released_local_mode or (
-          -- A worker that stopped by itself is replaced at once; the debounce is for pings that did not bring one up.
-          (f.last_invoked_at is null or f.last_invoked_at < pgflow.clock() - f.debounce
-           or exists (select from pgflow.workers w where w.function_name = f.function_name
-                      and w.started_at >= f.last_invoked_at and (w.stopped_at is not null or w.deprecated_at is not null)))
-          -- Starts that fail back off: 6 s, 12 s, … 5 min.
-          and (f.failed_starts = 0 or f.last_error_at < pgflow.clock() - least(interval '5 minutes', f.debounce * power(2, least(f.failed_starts, 10) - 1)))
-          and not exists (select from pgflow.workers w where w.function_name = f.function_name
-                          and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w))))
-      order by f.function_name
-      for no key update skip locked
-    )
-    update pgflow.worker_functions f set last_invoked_at = pgflow.clock()
-    from due where f.function_name = due.function_name
-    returning f.function_name
+    select f.function_name from pgflow.worker_functions f
+    where f.enabled and f.start_mode = 'http'
+      and (v_target.is_released_local_mode or (
+        -- A worker that stopped by itself is replaced at once; the debounce is for pings that did not bring one up.
+        (f.last_invoked_at is null or f.last_invoked_at < pgflow.clock() - f.debounce
+         or exists (select from pgflow.workers w where w.function_name = f.function_name
+                    and w.started_at >= f.last_invoked_at and (w.stopped_at is not null or w.deprecated_at is not null)))
+        -- Starts that fail back off: 6 s, 12 s, … 5 min.
+        and (f.failed_starts = 0 or f.last_error_at < pgflow.clock() - least(interval '5 minutes', f.debounce * power(2, least(f.failed_starts, 10) - 1)))
+        and not exists (select from pgflow.workers w where w.function_name = f.function_name
+                        and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w))))
+    order by f.function_name
+    for no key update skip locked
   loop
     function_name := v_function.function_name;
     begin
@@ -2526,6 +2569,9 @@ begin
       update pgflow.worker_functions f set last_error = left('ping: ' || sqlerrm, 2000), last_error_at = pgflow.clock()
       where f.function_name = v_function.function_name;
     end;
+    if invoked then
+      update pgflow.worker_functions f set last_invoked_at = pgflow.clock() where f.function_name = v_function.function_name;
+    end if;
     return next;
   end loop;
 end $$;
@@ -2627,5 +2673,17 @@ begin
     grant usage on schema pgflow to service_role;
     grant select, insert, update, delete on all tables in schema pgflow to service_role;
     grant execute on all functions in schema pgflow to service_role;
+  end if;
+end $$;
+
+-- The functions run with their caller's rights, so service_role needs the queues too: those that are there, and those that
+-- later compiles create.
+do $$
+begin
+  if exists (select from pg_roles where rolname = 'service_role') then
+    grant usage on schema pgmq to service_role;
+    grant execute on all functions in schema pgmq to service_role;
+    grant select, insert, update, delete on all tables in schema pgmq to service_role;
+    alter default privileges in schema pgmq grant select, insert, update, delete on tables to service_role;
   end if;
 end $$;

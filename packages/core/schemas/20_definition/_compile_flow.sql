@@ -6,7 +6,6 @@ set search_path = ''
 as $$
 declare
   v_slugs text[] := array(select s.step_slug from pgflow._shape_steps(p_flow_slug, p_shape) s order by s.step_index);
-  v_taken text := (select f.flow_slug from pgflow.flows f where lower(f.flow_slug) = lower(p_flow_slug));
   v_queue text;
   v_queues text[];
   v_step record;
@@ -16,13 +15,10 @@ begin
       'A slug starts with a letter, ends with a letter or digit and holds letters, digits and single underscores, at most 128 characters; "run" is reserved.',
       'Rename the flow.');
   end if;
-  if v_taken is not null then
-    perform pgflow._raise('SF117', format('Flow "%s" differs only in case from flow "%s".', p_flow_slug, v_taken),
-      'Their queue names are lower-cased, so they would share them.', 'Choose another slug.');
-  end if;
+  perform pgflow._check_flow_slug_is_free(p_flow_slug);
   if p_queue_mode = 'step' and cardinality(v_slugs) = 0 then
-    perform pgflow._raise('SF103', format('Flow "%s" has no steps, so it cannot have step queues.', p_flow_slug), '',
-      'Add a step, or do not wrap the flow with withStepQueues.');
+    perform pgflow._raise('SF103', format('Flow "%s" has no steps, so it cannot use per-step queues.', p_flow_slug),
+      'A step-queued flow has one queue per step; this one would have none.', 'Add its steps before withStepQueues(flow).');
   end if;
   v_queues := case when p_queue_mode = 'flow' then array[lower(p_flow_slug)]
                    else array(select r.queue_name from pgflow._derive_routes(p_flow_slug, v_slugs, p_queue_mode) r order by r.step_index) end;

@@ -25,12 +25,12 @@ begin
       'Rename the step.');
   end if;
 
-  select string_agg(format('"%s"', e.value ->> 'slug'), ', ' order by e.ordinality) as slugs into v_bad
+  select (array_agg(e.value ->> 'slug' order by e.ordinality))[1:2] as slugs into v_bad
   from jsonb_array_elements(p_shape -> 'steps') with ordinality e
-  group by lower(e.value ->> 'slug') having count(*) > 1 limit 1;
+  group by lower(e.value ->> 'slug') having count(*) > 1
+  order by min(e.ordinality) limit 1;
   if v_bad.slugs is not null then
-    perform pgflow._raise('SF104', format('Step slugs of flow "%s" must differ in more than case: %s.', p_flow_slug, v_bad.slugs), '',
-      'Rename one of them.');
+    perform pgflow._raise_duplicate_step(p_flow_slug, v_bad.slugs[2], v_bad.slugs[1]);
   end if;
 
   select e.value ->> 'slug' as step_slug, d.value as dep_slug into v_bad

@@ -11,6 +11,7 @@ as $$
 declare
   v_step pgflow.steps;
   v_mode text;
+  v_existing text;
 begin
   perform pgflow._lock_flow(add_step.flow_slug);
   select * into v_step from pgflow.steps s where s.flow_slug = add_step.flow_slug and s.step_slug = add_step.step_slug;
@@ -21,6 +22,11 @@ begin
   if v_mode = 'step' then
     perform pgflow._raise('SF116', format('Flow "%s" has one queue per step: its steps are compiled together.', add_step.flow_slug),
       '', 'Use ensure_flow_compiled with the complete shape, under a new concrete slug.');
+  end if;
+  select s.step_slug into v_existing from pgflow.steps s
+  where s.flow_slug = add_step.flow_slug and lower(s.step_slug) = lower(add_step.step_slug);
+  if v_existing is not null then
+    perform pgflow._raise_duplicate_step(add_step.flow_slug, add_step.step_slug, v_existing);
   end if;
   perform pgflow._insert_step(
     add_step.flow_slug, add_step.step_slug,

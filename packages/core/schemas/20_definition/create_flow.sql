@@ -14,6 +14,7 @@ begin
   if v_flow.flow_slug is not null then
     return v_flow;
   end if;
+  perform pgflow._check_flow_slug_is_free(create_flow.flow_slug);
   insert into pgflow.flows (flow_slug, opt_max_attempts, opt_base_delay, opt_timeout, opt_max_delay)
   values (create_flow.flow_slug, coalesce(max_attempts, 3), coalesce(base_delay, 5), coalesce(timeout, 60), max_delay)
   returning * into v_flow;

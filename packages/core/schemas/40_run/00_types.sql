@@ -4,6 +4,10 @@ create type pgflow.claimed_task as (
 create type pgflow.settled_report as (
   run_id uuid, step_slug text, task_index integer, accepted boolean, reason text
 );
+-- A report that changed nothing; ordinal is its place in the call, from 1.
+create type pgflow._refused_report as (
+  ordinal bigint, run_id uuid, step_slug text, task_index integer, reason text
+);
 -- A report as it is worked on: what the worker said, what was wrong with it, and then the task row that it ended.
 create type pgflow._report as (
   run_id uuid, step_slug text, task_index integer, attempt integer, status text, output jsonb, error_message text,

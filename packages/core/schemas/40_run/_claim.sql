@@ -60,6 +60,7 @@ begin
         and e.status = 'queued' and e.flow_slug = p_flow_slug and (p_step_slug is null or e.step_slug = p_step_slug)
         -- scalar sub-select, not a join: the planner must not start from "the few active runs"
         and (select r.status from pgflow.runs r where r.run_id = e.run_id) = 'started'
+        and (select x.status from pgflow.step_states x where x.run_id = e.run_id and x.step_slug = e.step_slug) = 'started'
       for no key update skip locked
     ) eligible
     where t.run_id = eligible.run_id and t.step_slug = eligible.step_slug and t.task_index = eligible.task_index

@@ -2,7 +2,7 @@
 -- this folder for the order of locks: runs first, in one statement; then tasks, states and messages of those runs only.
 -- p_worker_id null: complete_task and fail_task without a fence, for which any started task will do.
 create function pgflow._settle(p_worker_id uuid, p_reports jsonb)
-returns setof pgflow.settled_report
+returns setof pgflow._refused_report
 language plpgsql
 as $$
 declare

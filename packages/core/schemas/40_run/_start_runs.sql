@@ -30,6 +30,10 @@ begin
       raise exception 'Flow % has root map steps but input is not an array (got %)', p_flow_slug, v_bad_type;
     end if;
   end if;
+  if exists (select from unnest(p_inputs) i(input) where i.input is null) then
+    perform pgflow._raise('SF203', format('Flow "%s" needs an input, but it is NULL.', p_flow_slug), '',
+      'Send JSON; a flow that needs nothing takes {} or the JSON null.');
+  end if;
 
   with new_runs as (
     insert into pgflow.runs (run_id, flow_slug, input, remaining_steps, started_at)

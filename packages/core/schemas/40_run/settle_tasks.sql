@@ -5,19 +5,15 @@ set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan
 set enable_mergejoin = off set jit = off
 as $$
 declare
-  v_refused pgflow.settled_report[];
+  v_refused pgflow._refused_report[];
 begin
   perform pgflow._check_reports(settle_tasks.worker_id, reports);
-  v_refused := array(select row(r.run_id, r.step_slug, r.task_index, r.accepted, r.reason)::pgflow.settled_report
-                     from pgflow._settle(settle_tasks.worker_id, reports) r);
+  v_refused := array(select r from pgflow._settle(settle_tasks.worker_id, reports) r);
   return query
-    select u.run_id, u.step_slug, u.task_index, x.reason is null, x.reason
+    select u.run_id, u.step_slug, u.task_index, r.reason is null, r.reason
     from unnest(pgflow._parse_reports(reports)) with ordinality
       u(run_id, step_slug, task_index, attempt, status, output, error_message, error_name, error_stack, retry_delay, permanent, problem, ordinal)
-    left join lateral (
-      select r.reason from unnest(v_refused) r
-      where r.run_id is not distinct from u.run_id and r.step_slug is not distinct from u.step_slug
-        and r.task_index is not distinct from u.task_index limit 1) x on true
+    left join unnest(v_refused) r on r.ordinal = u.ordinal
     order by u.ordinal;
 end $$;
 comment on function pgflow.settle_tasks(uuid, jsonb) is
