@@ -1,6 +1,9 @@
 import { StarflowError } from '@starflow/errors'
 import { Command, CommanderError } from 'commander'
+import { addDemoCommand } from './demo/demo.command.ts'
+import { addDevCommand } from './dev/dev.command.ts'
 import { addFunctionsCommands } from './functions/functions.commands.ts'
+import { CommandEnded } from './output/command-ended.ts'
 import { EXIT_CODES, type ExitCode } from './output/exit-codes.ts'
 import { createOutput, type Output, type OutputStreams } from './output/output.ts'
 import { printError } from './output/print-error.ts'
@@ -14,7 +17,9 @@ export function createProgram(outputFor: (options: { json?: boolean }) => Output
       '\nDocumentation: the folder docs/ of the repository. Every error code has a page in docs/errors/.',
     )
     .showHelpAfterError(false)
+  addDevCommand(program, outputFor)
   addFunctionsCommands(program, outputFor)
+  addDemoCommand(program, outputFor)
   return program
 }
 
@@ -27,6 +32,7 @@ export async function runCommandLine(args: readonly string[], streams: OutputStr
     await program.parseAsync(args, { from: 'user' })
     return EXIT_CODES.ok
   } catch (error) {
+    if (error instanceof CommandEnded) return error.exitCode
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return EXIT_CODES.ok
       return printError(usageError(program, args, error), fallback)

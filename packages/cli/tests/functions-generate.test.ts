@@ -77,7 +77,7 @@ describe('starflow functions generate', () => {
 
   test('leaves no staging folder behind', async () => {
     await sample().generate()
-    expect(existsSync(join(project.root, 'supabase/functions/_starflow-generate'))).toBe(false)
+    expect(existsSync(join(project.root, 'supabase/functions/.starflow-generate'))).toBe(false)
   })
 
   test('a generated deno.json resolves every import of the function in Deno', async () => {

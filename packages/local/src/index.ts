@@ -1,4 +1,21 @@
 export { resolveDenoBinary } from './functions/deno-binary.ts'
+export type {
+  ExitReason,
+  FunctionsEvent,
+  FunctionsEventListener,
+  RetireReason,
+  UnloadReason,
+} from './functions/functions-event.ts'
+export { FunctionsHost, type FunctionsHostOptions, type IsolateInfo } from './functions/functions-host.ts'
+export { DEFAULT_ISOLATE_LIMITS, type IsolateLimits } from './functions/isolate-limits.ts'
+export {
+  createLocalPlatform,
+  type LocalPlatform,
+  type LocalPlatformOptions,
+  type PlatformEvent,
+} from './platform/local-platform.ts'
+export { applyMigrations, type Migration, readMigrations } from './platform/migrations.ts'
+export type { PlatformPorts } from './platform/ports.ts'
 export type { PostgresMajor } from './postgres/binaries.ts'
 export { cloneDatabase, dropDatabase } from './postgres/clone-database.ts'
 export { preparePlatform } from './postgres/prepare-platform.ts'
@@ -9,3 +26,5 @@ export {
   type StartPostgresOptions,
   startPostgres,
 } from './postgres/start-postgres.ts'
+export { Ticker, type TickerOptions } from './ticker/ticker.ts'
+export type { TickerEvent, TickerEventListener } from './ticker/ticker-event.ts'

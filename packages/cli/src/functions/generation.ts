@@ -35,8 +35,8 @@ export interface Generation {
   readonly obsolete: readonly string[]
 }
 
-/** A folder of the functions folder that no deployment takes for a function: for evaluation, and to write before renaming. */
-const STAGING_FOLDER = '_starflow-generate'
+/** Inside the functions folder, to evaluate and to write before renaming. Hidden: no deployment and no watcher looks in. */
+const STAGING_FOLDER = '.starflow-generate'
 const GENERATED_FILES = ['index.ts', 'deno.json']
 
 /**

@@ -1,0 +1,126 @@
+import { rmSync } from 'node:fs'
+import { relative } from 'node:path'
+import { isStarflowError, StarflowError } from '@starflow/errors'
+import { createLocalPlatform, type LocalPlatform, type LocalPlatformOptions } from '@starflow/local'
+import postgres, { type Sql } from 'postgres'
+import { findGeneratedFunctions } from '../functions/generation.ts'
+import { platformMigrations } from './platform-migrations.ts'
+
+export interface StarflowPlatformOptions {
+  /** Where the local database lives. Made when it does not exist. */
+  readonly dataDir: string
+  /** The folder with the generated worker functions. */
+  readonly functionsDir: string
+  /** The project's own migrations, applied together with ours by time stamp. */
+  readonly migrationsDir?: string | undefined
+  readonly ports?: LocalPlatformOptions['ports']
+  /** Limits of each worker's isolate. Default: as hosted. */
+  readonly limits?: LocalPlatformOptions['limits']
+  /** Environment of the functions, beside what Supabase gives them. */
+  readonly functionEnv?: Readonly<Record<string, string>>
+  /** Replace isolates when their code changes. */
+  readonly watch?: LocalPlatformOptions['watch']
+  readonly onEvent?: LocalPlatformOptions['onEvent']
+  /**
+   * Asked when the database was made by another version of the SQL core: true deletes the data folder and begins anew.
+   * Without it the start is refused with SF621.
+   */
+  readonly mayRecreate?: (() => boolean | Promise<boolean>) | undefined
+}
+
+/** A local Supabase with Starflow installed and its workers kept alive by cron. */
+export interface StarflowPlatform {
+  readonly platform: LocalPlatform
+  /** As role `postgres`. Ended by `dispose`. */
+  readonly sql: Sql
+  /** Names of the worker functions, sorted. */
+  readonly functions: readonly string[]
+  /** Stops everything. Twice is fine. */
+  dispose(): Promise<void>
+}
+
+/**
+ * Starts the local platform with the SQL core installed, tells it which worker functions there are, and schedules the two
+ * jobs that keep workers alive and recover stalled tasks. When it fails, nothing is left running.
+ *
+ * @throws StarflowError SF619 without generated functions, SF621 for a database of another version, and what the local
+ *   platform refuses
+ */
+export async function startStarflowPlatform(options: StarflowPlatformOptions): Promise<StarflowPlatform> {
+  const functions = findGeneratedFunctions(options.functionsDir)
+  if (functions.length === 0) throw noFunctions(options.functionsDir)
+  const platform = await startLocalPlatform(options)
+  const sql = postgres(platform.databaseUrl, { max: 4, onnotice: () => {} })
+  let disposal: Promise<void> | undefined
+  const dispose = () => {
+    disposal ??= sql.end({ timeout: 1 }).finally(() => platform.dispose())
+    return disposal
+  }
+  try {
+    await connectWorkers(sql, platform, functions)
+    return { platform, sql, functions, dispose }
+  } catch (error) {
+    await dispose()
+    throw error
+  }
+}
+
+async function startLocalPlatform(options: StarflowPlatformOptions): Promise<LocalPlatform> {
+  const start = () =>
+    createLocalPlatform({
+      dataDir: options.dataDir,
+      functionsDir: options.functionsDir,
+      migrations: platformMigrations(options.migrationsDir),
+      ...(options.ports === undefined ? {} : { ports: options.ports }),
+      ...(options.limits === undefined ? {} : { limits: options.limits }),
+      ...(options.functionEnv === undefined ? {} : { functionEnv: options.functionEnv }),
+      ...(options.watch === undefined ? {} : { watch: options.watch }),
+      ...(options.onEvent === undefined ? {} : { onEvent: options.onEvent }),
+    })
+  try {
+    return await start()
+  } catch (error) {
+    if (!isStarflowError(error, 'SF521')) throw error
+    if (!(await options.mayRecreate?.())) throw baselineChanged(options.dataDir, error)
+    rmSync(options.dataDir, { recursive: true, force: true })
+    return await start()
+  }
+}
+
+/** What a deployment does on a hosted project: say where the functions are, with which key, and which ones there are. */
+async function connectWorkers(sql: Sql, platform: LocalPlatform, functions: readonly string[]): Promise<void> {
+  await sql.begin(async (transaction) => {
+    await transaction`select pgflow.set_setting('local', 'on')`
+    await transaction`select pgflow.set_setting('functions_base_url', ${`${platform.apiUrl}/functions/v1`})`
+    await transaction`delete from vault.secrets where name = 'supabase_service_role_key'`
+    await transaction`select vault.create_secret(${platform.serviceRoleKey}, 'supabase_service_role_key')`
+    // A function that is no longer there would be pinged in vain for ever.
+    await transaction`delete from pgflow.worker_functions where start_mode = 'http' and function_name <> all(${functions})`
+    for (const name of functions) await transaction`select pgflow.track_worker_function(${name})`
+  })
+  // Switched on in a hosted project's dashboard; the SQL core needs them only for its jobs.
+  await sql`create extension if not exists pg_cron`
+  await sql`create extension if not exists pg_net`
+  await sql`select pgflow.setup_ensure_workers_cron()`
+  await sql`select pgflow.setup_requeue_stalled_tasks_cron()`
+}
+
+function noFunctions(functionsDir: string): StarflowError {
+  return new StarflowError({
+    code: 'SF619',
+    message: `There are no worker functions in ${relative(process.cwd(), functionsDir) || '.'}.`,
+    detail: 'They are generated from the flow modules in its folder _flows.',
+    hint: 'Run: starflow functions generate',
+  })
+}
+
+function baselineChanged(dataDir: string, cause: StarflowError): StarflowError {
+  return new StarflowError({
+    code: 'SF621',
+    message: `The local database in ${relative(process.cwd(), dataDir) || '.'} was made by other migrations.`,
+    detail: `${cause.message} Nothing was changed.`,
+    hint: 'Recreate it, which deletes its data (starflow dev --recreate), or name another folder.',
+    fields: { dataDir },
+    cause,
+  })
+}
