@@ -23,8 +23,9 @@ export interface StarflowErrorParts {
  */
 export class StarflowError extends Error {
   readonly code: ErrorCode
-  readonly detail?: string
-  readonly hint?: string
+  // Declared only: a part that is not given is absent, not undefined.
+  declare readonly detail?: string
+  declare readonly hint?: string
   readonly fields: Readonly<Record<string, unknown>>
 
   constructor(parts: StarflowErrorParts) {
