@@ -1,0 +1,14 @@
+import { describeError } from './task-error.ts'
+
+/** Why a database call failed, fit for the log: a data error's message may repeat the data, so it is named by its code. */
+export function databaseReason(error: unknown): string {
+  return isDataError(error)
+    ? `SQLSTATE ${(error as { code: string }).code}`
+    : describeError(error).message.slice(0, 300)
+}
+
+/** An error about the values that were sent (data exceptions, program limits, too much memory), not the connection. */
+export function isDataError(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code
+  return typeof code === 'string' && /^(22|54|SF3|XX000)/.test(code)
+}

@@ -1,0 +1,65 @@
+import { Flow, withStepQueues } from '@starflow/dsl'
+import type { Sql } from 'postgres'
+import { describe, expectTypeOf, it } from 'vitest'
+import { EdgeWorker } from './edge-worker.ts'
+
+const plain = new Flow<{ order: number }>({ slug: 'orders' })
+  .step({ slug: 'pack' }, (_input, ctx) => {
+    expectTypeOf(ctx.sql).toEqualTypeOf<Sql>()
+    expectTypeOf(ctx.flowInput).resolves.toEqualTypeOf<{ order: number }>()
+    return { boxes: 1 }
+  })
+  .step({ slug: 'ship', dependsOn: ['pack'] }, ({ pack }) => pack.boxes)
+const stepQueued = withStepQueues(plain)
+const needsMore = new Flow<object, { mailer: { send(): void } }>({ slug: 'mails' }).step({ slug: 'send' }, () => 1)
+
+// Types only: nothing here runs.
+const start = EdgeWorker.start
+
+describe('EdgeWorker.start', () => {
+  it('takes a plain flow without a step slug', () => {
+    start(plain)
+    start(plain, { maxConcurrent: 3, onUnsupportedMessage: 'halt' })
+  })
+
+  it('takes a step-queued flow with one of its step slugs', () => {
+    start(stepQueued, { stepSlug: 'pack' })
+    start(stepQueued, { stepSlug: 'ship', maxConcurrent: 1 })
+  })
+
+  it('refuses a step slug for a plain flow', () => {
+    // @ts-expect-error a plain flow has one queue
+    start(plain, { stepSlug: 'pack' })
+  })
+
+  it('refuses a step-queued flow without a step slug', () => {
+    // @ts-expect-error stepSlug is required
+    start(stepQueued)
+    // @ts-expect-error stepSlug is required
+    start(stepQueued, { maxConcurrent: 1 })
+  })
+
+  it('refuses a step slug that the flow does not have, also one that differs in case only', () => {
+    // @ts-expect-error there is no such step
+    start(stepQueued, { stepSlug: 'unpack' })
+    // @ts-expect-error slugs are compared exactly
+    start(stepQueued, { stepSlug: 'Pack' })
+  })
+
+  it('refuses an option that does not exist', () => {
+    // @ts-expect-error a typing mistake
+    start(plain, { maxConcurent: 3 })
+  })
+
+  it('refuses a flow that needs a context which the worker does not give', () => {
+    // @ts-expect-error nobody gives ctx.mailer
+    start(needsMore)
+    // @ts-expect-error nobody gives ctx.mailer
+    start(withStepQueues(needsMore), { stepSlug: 'send' })
+  })
+
+  it('refuses something that is no flow', () => {
+    // @ts-expect-error a flow, not its slug
+    start('orders')
+  })
+})

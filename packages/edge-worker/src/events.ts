@@ -1,0 +1,132 @@
+import type { LifecycleState } from './lifecycle.ts'
+
+/**
+ * Everything a worker has to say. Each event is a line of the log; its fields are identifiers, counts and durations,
+ * never inputs, outputs, message bodies or secrets. Nothing is said when nothing happened.
+ */
+export type WorkerEvent = WorkerIdentity &
+  (
+    | FunctionEvent
+    | LifecycleEvent
+    | CompileEvent
+    | TaskEvent
+    | DatabaseEvent
+    | UnsupportedEvent
+    /** What a handler said through `ctx.logger`. */
+    | ({ level: LogLevel; event: 'handler.log'; message: string; details?: readonly unknown[] } & TaskIdentity)
+  )
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+
+/** Which worker speaks; what is not known yet is left out. */
+export interface WorkerIdentity {
+  readonly functionName?: string
+  readonly workerId?: string
+  readonly queueName?: string
+  readonly flowSlug?: string
+  readonly stepSlug?: string | null
+}
+
+/** Names one attempt of one task. */
+export interface TaskIdentity {
+  readonly runId: string
+  readonly stepSlug: string
+  readonly taskIndex: number
+  readonly attempt: number
+}
+
+export type FunctionEvent =
+  /** The configuration or environment of this function keeps its workers from starting. */
+  | { level: 'error'; event: 'function.unusable'; code: string; message: string; hint?: string }
+  /** A start failed; the next authorised request tries again. */
+  | { level: 'error'; event: 'worker.start_failed'; code: string; message: string; detail?: string; hint?: string }
+  /** The failure could not be written to the database either. */
+  | { level: 'warn'; event: 'worker.start_failure_unreported'; reason: string }
+
+export type LifecycleEvent =
+  | {
+      level: 'info'
+      event: 'worker.started'
+      platform: string
+      maxConcurrent: number
+      maxPgConnections: number
+      /** Whether statements are prepared: not through a transaction pooler. */
+      preparedStatements: boolean
+      executionId?: string
+    }
+  | { level: 'debug'; event: 'worker.transition'; from: LifecycleState; to: LifecycleState }
+  /** Claims nothing more. `reason` is `wall_clock`, `deprecated`, `fenced`, `unknown` or `halted`. */
+  | { level: 'info'; event: 'worker.deprecated'; reason: string; startedTasks: number }
+  /** Told to stop: by the host (`wall_clock`, `cpu`, `memory`, `termination`, …), by `EdgeWorker.stop()`, or drained. */
+  | { level: 'info'; event: 'worker.stopping'; reason: string; startedTasks: number }
+  | {
+      level: 'info'
+      event: 'worker.stopped'
+      reason: string
+      completedTasks: number
+      failedTasks: number
+      releasedTasks: number
+      /** Reports that the database never accepted, and handlers that did not end in time: recovery has them. */
+      leftTasks: number
+      databaseCalls: number
+      lifeMs: number
+    }
+  | { level: 'info'; event: 'worker.fenced' }
+  | {
+      level: 'warn'
+      event: 'worker.step_timeout_long'
+      timedStep: string
+      timeoutSeconds: number
+      wallClockSeconds: number
+    }
+
+export type CompileEvent =
+  | { level: 'info'; event: 'flow.compiled'; status: 'compiled' | 'recompiled'; differences: readonly string[] }
+  | { level: 'info'; event: 'flow.draining'; waitedMs: number }
+  /** A retry, delay or timeout option was applied, or drifts between two versions of the code. */
+  | { level: 'info'; event: 'flow.option'; message: string }
+
+export type TaskEvent = TaskIdentity &
+  (
+    | { level: 'debug'; event: 'task.completed'; durationMs: number }
+    | {
+        level: 'warn'
+        event: 'task.failed'
+        errorName: string
+        durationMs: number
+        permanent: boolean
+        /** The handler's own text stands in the database; the log has it at level `debug` only. */
+        errorMessage?: string
+      }
+    /** The handler did not end after its timeout; its slot is used again, whatever it still does is ignored. */
+    | { level: 'warn'; event: 'task.abandoned'; durationMs: number }
+    | { level: 'info'; event: 'task.released'; started: boolean }
+  )
+
+export type DatabaseEvent =
+  | { level: 'warn'; event: 'database.failing'; during: string; reason: string; retryInMs: number; failures: number }
+  | { level: 'info'; event: 'database.recovered'; failures: number }
+  | { level: 'warn'; event: 'heartbeat.failed'; reason: string }
+  /** The database has a newer claim or an end for this task; `repeated` when our first report may have arrived. */
+  | ({ level: 'warn'; event: 'report.refused'; reason: string; repeated: boolean } & Omit<TaskIdentity, 'attempt'>)
+  /** The database cannot store this report; it is replaced by a failure, or left to recovery. */
+  | ({ level: 'error'; event: 'report.unstorable'; reason: string; replaced: boolean } & Omit<TaskIdentity, 'attempt'>)
+
+export type UnsupportedEvent =
+  | {
+      level: 'warn'
+      event: 'message.unsupported'
+      messageId: string
+      /** What the task row of the message says, where there is one. */
+      messageFlowSlug: string | null
+      messageStepSlug: string | null
+      readCount: number
+    }
+  | { level: 'error'; event: 'worker.halted'; messageIds: readonly string[] }
+
+/** Takes what a worker says. Must not throw. */
+export type WorkerLogger = (event: WorkerEvent) => void
+
+/** The body of an event, before the worker's identity is added. */
+export type WorkerEventBody = WorkerEvent extends infer TEvent ? DistributiveOmit<TEvent, never> : never
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never

@@ -1,0 +1,189 @@
+import { StarflowError } from '@starflow/errors'
+import type { WorkerEventBody } from './events.ts'
+import { MAX_TIMER_MS, TIMEOUT_GRACE_MS } from './numbers.ts'
+import { attemptOf, completedOutcome, failedOutcome, releaseOutcome, type TaskOutcome } from './task-outcome.ts'
+import type { ClaimedTask } from './worker-sql.ts'
+
+export interface ExecutorOptions {
+  /** Calls the handler of the task's step. `signal` is aborted at the step's timeout. */
+  readonly invoke: (task: ClaimedTask, signal: AbortSignal) => unknown
+  /** The handler's result as JSON text; throws a readable error where JSON or Postgres cannot hold it. */
+  readonly serialise: (output: unknown) => string
+  /** Aborted with {@link WorkerShutdownError} when this worker ends started tasks. */
+  readonly shutdownSignal: AbortSignal
+  readonly onOutcome: (outcome: TaskOutcome) => void
+  readonly emit: (event: WorkerEventBody) => void
+  readonly now?: () => number
+}
+
+/**
+ * Runs handlers, each for itself: one that is slow, throws nonsense or never ends holds nothing but its own slot, and
+ * that only until its timeout.
+ */
+export class Executor {
+  readonly #options: ExecutorOptions
+  readonly #now: () => number
+  readonly #active = new Set<ClaimedTask>()
+  #idleWaiters: (() => void)[] = []
+
+  constructor(options: ExecutorOptions) {
+    this.#options = options
+    this.#now = options.now ?? (() => performance.now())
+  }
+
+  get activeCount(): number {
+    return this.#active.size
+  }
+
+  /** Starts a task and returns; its outcome arrives at `onOutcome`, exactly once. */
+  start(task: ClaimedTask): void {
+    this.#active.add(task)
+    void this.#run(task).then((outcome) => {
+      this.#active.delete(task)
+      this.#options.onOutcome(outcome)
+      if (this.#active.size === 0) {
+        const waiters = this.#idleWaiters
+        this.#idleWaiters = []
+        for (const wake of waiters) wake()
+      }
+    })
+  }
+
+  /** Settles when no handler runs. */
+  idle(): Promise<void> {
+    if (this.#active.size === 0) return Promise.resolve()
+    return new Promise((resolve) => this.#idleWaiters.push(resolve))
+  }
+
+  async #run(task: ClaimedTask): Promise<TaskOutcome> {
+    const startedAt = this.#now()
+    const limits = new StepLimits(task, this.#options.shutdownSignal)
+    const ended = await Promise.race([this.#invoke(task, limits.signal), limits.graceOver])
+    limits.clear()
+    const durationMs = Math.round(this.#now() - startedAt)
+    if (ended === 'abandoned') {
+      this.#options.emit({ level: 'warn', event: 'task.abandoned', ...attemptOf(task), durationMs })
+    }
+    // What a handler returns or throws after its timeout is the timeout's doing.
+    if (limits.timeoutError !== undefined) return this.#failed(task, limits.timeoutError, durationMs)
+    if (ended === 'abandoned') throw new Error('A task is abandoned only after its timeout.')
+    if (ended.ok) {
+      try {
+        const output = this.#options.serialise(ended.value)
+        this.#options.emit({ level: 'debug', event: 'task.completed', ...attemptOf(task), durationMs })
+        return completedOutcome(task, output)
+      } catch (error) {
+        // Not permanent: what a handler returns may depend on what it read.
+        return this.#failed(task, error, durationMs)
+      }
+    }
+    if (isOurShutdown(ended.error, this.#options.shutdownSignal)) {
+      this.#options.emit({ level: 'info', event: 'task.released', ...attemptOf(task), started: true })
+      return releaseOutcome(task, true)
+    }
+    return this.#failed(task, ended.error, durationMs)
+  }
+
+  /** Never rejects, and never lives on the handler's mercy: a thenable that throws is an outcome like any other. */
+  async #invoke(task: ClaimedTask, signal: AbortSignal): Promise<Ended> {
+    try {
+      return { ok: true, value: await this.#options.invoke(task, signal) }
+    } catch (error) {
+      return { ok: false, error }
+    }
+  }
+
+  #failed(task: ClaimedTask, thrown: unknown, durationMs: number): TaskOutcome {
+    const outcome = failedOutcome(task, thrown)
+    if (outcome.kind === 'report' && outcome.report.status === 'failed') {
+      this.#options.emit({
+        level: 'warn',
+        event: 'task.failed',
+        ...attemptOf(task),
+        errorName: outcome.report.error?.name ?? 'Error',
+        durationMs,
+        permanent: outcome.report.permanent ?? false,
+        errorMessage: outcome.report.errorMessage,
+      })
+    }
+    return outcome
+  }
+}
+
+/** The reason of `ctx.shutdownSignal` (SF408). A handler that ends with it is given back instead of failed. */
+export class WorkerShutdownError extends StarflowError {
+  constructor(reason: string) {
+    super({
+      code: 'SF408',
+      message: `The worker is shutting down (${reason}).`,
+      hint: 'The task is given back and runs again on another worker.',
+      fields: { reason },
+    })
+  }
+}
+
+type Ended = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown }
+
+/** Aborts the handler's signal at the step's timeout or the worker's shutdown; gives up after a timeout's grace. */
+class StepLimits {
+  readonly graceOver: Promise<'abandoned'>
+  /** Set once the timeout has passed. */
+  timeoutError: StarflowError | undefined
+  readonly #controller = new AbortController()
+  readonly #shutdownSignal: AbortSignal
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(task: ClaimedTask, shutdownSignal: AbortSignal) {
+    this.#shutdownSignal = shutdownSignal
+    if (shutdownSignal.aborted) this.#onShutdown()
+    shutdownSignal.addEventListener('abort', this.#onShutdown)
+    this.graceOver = new Promise((resolve) => {
+      const onTimeout = () => {
+        // The grace timer comes first: a listener of the signal that throws must not cost us it.
+        this.#timer = setTimeout(() => resolve('abandoned'), TIMEOUT_GRACE_MS)
+        this.timeoutError = stepTimeoutError(task)
+        this.#controller.abort(this.timeoutError)
+      }
+      this.#timer = setTimeout(onTimeout, Math.min(task.timeoutSeconds * 1000, MAX_TIMER_MS))
+    })
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer)
+    // The shutdown signal outlives every task: a listener left on it would be a leak.
+    this.#shutdownSignal.removeEventListener('abort', this.#onShutdown)
+  }
+
+  readonly #onShutdown = () => this.#controller.abort(this.#shutdownSignal.reason)
+}
+
+function stepTimeoutError(task: ClaimedTask): StarflowError {
+  return new StarflowError({
+    code: 'SF407',
+    message: `Step "${task.stepSlug}" did not end within its timeout of ${task.timeoutSeconds} s.`,
+    hint: "Raise the step's timeout, or pass ctx.signal to what the handler waits for.",
+    fields: { stepSlug: task.stepSlug, timeoutSeconds: task.timeoutSeconds },
+  })
+}
+
+/**
+ * Only our own signal counts: an AbortError of the handler's own making is a failure like any other. The reason itself
+ * is thrown by fetch; timers wrap it as a cause.
+ */
+function isOurShutdown(thrown: unknown, signal: AbortSignal): boolean {
+  if (!signal.aborted) return false
+  try {
+    let current: unknown = thrown
+    for (let depth = 0; depth < 5 && typeof current === 'object' && current !== null; depth++) {
+      if (current === signal.reason) return true
+      current = (current as { cause?: unknown }).cause
+    }
+  } catch {
+    // An error that cannot be read is not our reason.
+  }
+  return false
+}

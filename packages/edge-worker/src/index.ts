@@ -1,0 +1,6 @@
+export { EdgeWorker, type EdgeWorkerApi, type FlowWorkerConfig, type StepWorkerConfig } from './edge-worker.ts'
+export type { LogLevel, WorkerEvent } from './events.ts'
+export { WorkerShutdownError } from './executor.ts'
+export { FlowRoutingMismatchError, FlowShapeMismatchError } from './flow-mismatch-error.ts'
+export type { ResolvedWorkerConfig, WorkerConfig } from './worker-config.ts'
+export { ENVIRONMENT_VARIABLES } from './worker-environment.ts'

@@ -1,0 +1,58 @@
+/** The numbers of the worker, each once. Durations in milliseconds, lengths in characters. */
+
+/** What a worker's configuration is when nothing is said. */
+export const DEFAULT_MAX_CONCURRENT = 10
+export const DEFAULT_BATCH_SIZE = 10
+export const DEFAULT_MAX_PG_CONNECTIONS = 4
+export const DEFAULT_POLL_INTERVAL_MS = 20
+export const DEFAULT_MAX_POLL_INTERVAL_MS = 1000
+
+/** Below this a poll burns a core for no gain in latency. */
+export const MIN_POLL_INTERVAL_MS = 10
+
+export const HEARTBEAT_INTERVAL_MS = 5000
+/** How long a heartbeat waits behind a slow poll before it is also sent on another connection. */
+export const HEARTBEAT_HEDGE_MS = 2000
+
+/** How long started handlers get to end once the worker is told to stop. */
+export const SHUTDOWN_GRACE_MS = 5000
+/** How long the last database calls of a stopping worker may take. */
+export const FAREWELL_MS = 2000
+
+/** How long a handler gets to notice its aborted signal. Less than the 2 s that visibility outlives the timeout. */
+export const TIMEOUT_GRACE_MS = 1000
+
+/** A finished task waits at most this long for others to share its settle call, and only while others still run. */
+export const SETTLE_COALESCE_MS = 10
+/** Once so many have come, only those of the same moment are waited for. */
+export const SETTLE_COALESCE_MIN_MS = 1
+export const SETTLE_COALESCE_COUNT = 5
+
+export const DATABASE_BACKOFF_MIN_MS = 100
+export const DATABASE_BACKOFF_MAX_MS = 5000
+
+/** A local recompilation waits for the old workers to drain. */
+export const DRAINING_RETRY_MS = 500
+export const DRAINING_LIMIT_MS = 15_000
+
+/** Wall clock of an edge function's isolate on the smallest hosted plan. */
+export const DEFAULT_WALL_CLOCK_MS = 150_000
+/** An isolate claims during this part of its life; the host sends new requests elsewhere after it. */
+export const CLAIMING_PART_OF_LIFE = 0.5
+
+/** Timeout of a step when neither it nor its flow says one, in seconds. */
+export const DEFAULT_STEP_TIMEOUT_SECONDS = 60
+
+export const MAX_ERROR_MESSAGE_LENGTH = 10_000
+export const MAX_ERROR_STACK_LENGTH = 10_000
+export const MAX_ERROR_NAME_LENGTH = 200
+
+export const FLOW_INPUT_CACHE_SIZE = 100
+/** Unsupported messages are warned about once each, up to so many different ones; after that they are only counted. */
+export const UNSUPPORTED_WARNINGS_KEPT = 1000
+
+/** Longest delay of a timer: setTimeout fires at once above it. */
+export const MAX_TIMER_MS = 2_147_483_647
+
+/** Visibility that `ctx.workerConfig` shows where no queue worker set one: that of a read, in seconds. */
+export const READ_VISIBILITY_SECONDS = 5

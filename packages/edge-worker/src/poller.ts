@@ -1,0 +1,332 @@
+import { databaseReason, isDataError } from './database-reason.ts'
+import type { WorkerEventBody } from './events.ts'
+import {
+  DATABASE_BACKOFF_MAX_MS,
+  DATABASE_BACKOFF_MIN_MS,
+  SETTLE_COALESCE_COUNT,
+  SETTLE_COALESCE_MIN_MS,
+  SETTLE_COALESCE_MS,
+  UNSUPPORTED_WARNINGS_KEPT,
+} from './numbers.ts'
+import { describeError } from './task-error.ts'
+import { attemptOf, failedReport, type TaskOutcome } from './task-outcome.ts'
+import { Waker } from './waker.ts'
+import type {
+  ClaimAnswer,
+  ClaimedTask,
+  TaskReport,
+  TaskToRelease,
+  UnsupportedMessage,
+  WorkerSql,
+  WorkerState,
+} from './worker-sql.ts'
+
+export interface PollerOptions {
+  readonly sql: Pick<WorkerSql, 'settleAndClaim' | 'settleTasks' | 'releaseTasks' | 'requeueStalledTasks'>
+  readonly workerId: string
+  readonly queueName: string
+  readonly flowSlug: string
+  readonly stepSlug: string | null
+  readonly maxConcurrent: number
+  readonly batchSize: number
+  readonly pollIntervalMs: number
+  readonly maxPollIntervalMs: number
+  readonly onUnsupported: 'skip' | 'halt'
+  /** How many handlers run now. */
+  readonly activeCount: () => number
+  /** Takes a claimed task; called only while this poller claims. */
+  readonly onClaimed: (task: ClaimedTask) => void
+  /** What the database says of this worker, when that is not `running`. */
+  readonly onState: (state: Exclude<WorkerState, 'running'> | 'halted') => void
+  readonly emit: (event: WorkerEventBody) => void
+}
+
+/**
+ * The one loop between a worker and its queue. Each turn is one round trip on one connection: it settles what has
+ * finished and claims as many tasks as there are free slots, never more. Turns never overlap, so reports and claims of a
+ * worker arrive in order.
+ *
+ * Pace: at once when something finished or a full batch came, else 20 ms doubling to 1 s. A finished task waits a few
+ * milliseconds for others, but only while others run and only until a handful have come.
+ *
+ * Failures: reports stay until the database has answered them; a repeated one is refused there and changes nothing. A
+ * report that the database cannot store is found by settling one by one, replaced by a failure, and at last left to
+ * recovery: it never holds up the others.
+ */
+export class Poller {
+  readonly #options: PollerOptions
+  readonly #waker = new Waker()
+  #reports: TaskReport[] = []
+  #releases: TaskToRelease[] = []
+  #claiming = true
+  #ended = false
+  #failures = 0
+  #sawStalled = false
+  /** Reports up to this count at the head of the queue may have arrived already. */
+  #maybeArrived = 0
+  #idleDelayMs: number
+  #loop: Promise<void> | undefined
+  #afterTurn: (() => void)[] = []
+  readonly #warnedMessages = new Set<string>()
+  /** Calls made on the hot path, for figures per task. */
+  databaseCalls = 0
+  acceptedReports = 0
+  unsupportedCount = 0
+
+  constructor(options: PollerOptions) {
+    this.#options = options
+    this.#idleDelayMs = options.pollIntervalMs
+  }
+
+  /** Starts the loop; again is fine. */
+  start(): void {
+    this.#loop ??= this.#run()
+  }
+
+  /** No claim begins after this; what a claim under way brings back is released. Settling goes on. */
+  stopClaiming(): void {
+    this.#claiming = false
+    this.#waker.wake()
+  }
+
+  /** Takes how an attempt ended; it is told to the database as soon as is sensible. */
+  add(outcome: TaskOutcome): void {
+    if (outcome.kind === 'report') this.#reports.push(outcome.report)
+    else this.#releases.push(outcome.task)
+    this.#waker.wake()
+  }
+
+  /** What the database has not answered yet. */
+  get pendingCount(): number {
+    return this.#reports.length + this.#releases.length
+  }
+
+  /** Settles when nothing runs and everything is told; only after {@link stopClaiming}. */
+  drained(): Promise<void> {
+    return this.#loop ?? Promise.resolve()
+  }
+
+  /** Settles when everything is told that has been added so far, or the loop has ended. */
+  async told(): Promise<void> {
+    while (this.pendingCount > 0 && !this.#ended) {
+      await new Promise<void>((resolve) => this.#afterTurn.push(resolve))
+    }
+  }
+
+  /** Ends the loop after the call under way, whatever is pending. */
+  end(): void {
+    this.#ended = true
+    this.#waker.wake()
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isDone()) {
+      let pauseMs: number
+      try {
+        pauseMs = await this.#turn()
+        this.#recovered()
+      } catch (error) {
+        await this.#backOff(error)
+        continue
+      } finally {
+        this.#turnEnded()
+      }
+      if (this.#isDone()) break
+      await this.#waker.sleep(pauseMs)
+      await this.#coalesce()
+    }
+  }
+
+  #isDone(): boolean {
+    if (this.#ended) return true
+    return !this.#claiming && this.pendingCount === 0 && this.#options.activeCount() === 0
+  }
+
+  /** One turn; answers how long to pause before the next, unless woken. */
+  async #turn(): Promise<number> {
+    if (this.#releases.length > 0) await this.#release()
+    if (this.#sawStalled) await this.#recoverStalled()
+    // What woke us is seen below; only what comes later may cut the next pause.
+    this.#waker.forget()
+    const free = this.#options.maxConcurrent - this.#options.activeCount()
+    const qty = this.#claiming ? Math.min(this.#options.batchSize, free) : 0
+    const settled = this.#reports.length
+    const claimed = qty > 0 ? await this.#settleAndClaim(qty) : 0
+    if (qty <= 0 && settled > 0) await this.#settle()
+
+    // Without a free slot, or when draining, only a finished task is news.
+    if (!this.#claiming || this.#options.activeCount() >= this.#options.maxConcurrent) return Number.POSITIVE_INFINITY
+    if (claimed > 0 || settled > 0) {
+      this.#idleDelayMs = this.#options.pollIntervalMs
+      return claimed === qty ? 0 : this.#idleDelayMs
+    }
+    const pauseMs = this.#idleDelayMs
+    this.#idleDelayMs = Math.min(pauseMs * 2, this.#options.maxPollIntervalMs)
+    return pauseMs
+  }
+
+  async #settleAndClaim(qty: number): Promise<number> {
+    const { sql, workerId, queueName, flowSlug, stepSlug, onUnsupported } = this.#options
+    const answer = await this.#sendReports((reports) =>
+      sql.settleAndClaim({ workerId, reports, queueName, flowSlug, stepSlug, qty, onUnsupported }),
+    )
+    for (const task of answer.claimed) {
+      // The signal to stop may have come while the claim was under way.
+      if (this.#claiming) this.#options.onClaimed(task)
+      else {
+        this.#releases.push({ ...attemptOf(task), started: false })
+        this.#options.emit({ level: 'info', event: 'task.released', ...attemptOf(task), started: false })
+      }
+    }
+    this.#observe(answer)
+    return answer.claimed.length
+  }
+
+  async #settle(): Promise<void> {
+    const { sql, workerId } = this.#options
+    await this.#sendReports(async (reports) => ({
+      refused: (await sql.settleTasks(workerId, reports))
+        .filter((result) => !result.accepted)
+        .map((result) => ({ ...result, reason: result.reason ?? 'refused' })),
+    }))
+  }
+
+  /** Sends all pending reports with `send` and forgets them once it answers. New ones may come meanwhile. */
+  async #sendReports<TAnswer extends Pick<ClaimAnswer, 'refused'>>(
+    send: (reports: readonly TaskReport[]) => Promise<TAnswer>,
+  ): Promise<TAnswer> {
+    const reports = this.#reports.slice()
+    this.databaseCalls++
+    let answer: TAnswer
+    try {
+      answer = await send(reports)
+    } catch (error) {
+      this.#maybeArrived = Math.max(this.#maybeArrived, reports.length)
+      throw error
+    }
+    this.#reports.splice(0, reports.length)
+    const repeated = this.#maybeArrived > 0
+    this.#maybeArrived = 0
+    for (const { runId, stepSlug, taskIndex, reason } of answer.refused) {
+      this.#options.emit({ level: 'warn', event: 'report.refused', runId, stepSlug, taskIndex, reason, repeated })
+    }
+    this.acceptedReports += reports.length - answer.refused.length
+    return answer
+  }
+
+  async #release(): Promise<void> {
+    const releases = this.#releases.slice()
+    this.databaseCalls++
+    await this.#options.sql.releaseTasks(this.#options.workerId, releases)
+    this.#releases.splice(0, releases.length)
+  }
+
+  /** Tasks that a dead worker left without an attempt: no claim can end them, and cron may be late or absent. */
+  async #recoverStalled(): Promise<void> {
+    this.databaseCalls++
+    await this.#options.sql.requeueStalledTasks()
+    this.#sawStalled = false
+  }
+
+  #observe(answer: ClaimAnswer): void {
+    if (answer.stalled > 0) this.#sawStalled = true
+    for (const message of answer.unsupported) this.#warnOnce(message)
+    if (answer.halted) {
+      const messageIds = answer.unsupported.map((message) => message.messageId)
+      this.#options.emit({ level: 'error', event: 'worker.halted', messageIds })
+      this.#options.onState('halted')
+    } else if (answer.worker !== 'running') this.#options.onState(answer.worker)
+  }
+
+  #warnOnce(message: UnsupportedMessage): void {
+    this.unsupportedCount++
+    if (this.#warnedMessages.has(message.messageId) || this.#warnedMessages.size >= UNSUPPORTED_WARNINGS_KEPT) return
+    this.#warnedMessages.add(message.messageId)
+    this.#options.emit({
+      level: 'warn',
+      event: 'message.unsupported',
+      messageId: message.messageId,
+      messageFlowSlug: message.flowSlug,
+      messageStepSlug: message.stepSlug,
+      readCount: message.readCount,
+    })
+  }
+
+  /** Lets finished tasks gather, so that under load a call settles several. Alone, a task waits for nobody. */
+  async #coalesce(): Promise<void> {
+    const now = performance.now()
+    const enough = Math.min(SETTLE_COALESCE_COUNT, this.#options.maxConcurrent)
+    while (this.#reports.length > 0 && this.#options.activeCount() > 0 && this.#claiming && !this.#ended) {
+      const patienceMs = this.#reports.length >= enough ? SETTLE_COALESCE_MIN_MS : SETTLE_COALESCE_MS
+      const left = now + patienceMs - performance.now()
+      if (left <= 0) return
+      await this.#waker.sleep(left)
+    }
+  }
+
+  async #backOff(error: unknown): Promise<void> {
+    this.#failures++
+    const retryInMs = Math.min(DATABASE_BACKOFF_MIN_MS * 2 ** (this.#failures - 1), DATABASE_BACKOFF_MAX_MS)
+    this.#options.emit({
+      level: 'warn',
+      event: 'database.failing',
+      during: this.#reports.length > 0 ? 'settling' : 'claiming',
+      reason: databaseReason(error),
+      retryInMs,
+      failures: this.#failures,
+    })
+    if (this.#failures >= 2 && this.#reports.length > 0 && isDataError(error)) await this.#settleOneByOne()
+    const until = performance.now() + retryInMs
+    // Finished tasks wake the sleeper; the database gets its pause all the same. Only the end cuts it short.
+    for (let left = retryInMs; left > 0 && !this.#ended; left = until - performance.now()) {
+      await this.#waker.sleep(left)
+    }
+  }
+
+  #turnEnded(): void {
+    const waiters = this.#afterTurn
+    this.#afterTurn = []
+    for (const wake of waiters) wake()
+  }
+
+  #recovered(): void {
+    if (this.#failures === 0) return
+    this.#options.emit({ level: 'info', event: 'database.recovered', failures: this.#failures })
+    this.#failures = 0
+  }
+
+  /** The batch as a whole is refused by the data in it: finds the report that is to blame. */
+  async #settleOneByOne(): Promise<void> {
+    const { sql, workerId, emit } = this.#options
+    for (const report of this.#reports.slice()) {
+      const { attempt: _, ...task } = attemptOf(report)
+      try {
+        this.databaseCalls++
+        const [result] = await sql.settleTasks(workerId, [report])
+        this.#forget(report)
+        if (result?.accepted === false) {
+          emit({ level: 'warn', event: 'report.refused', ...task, reason: result.reason ?? 'refused', repeated: true })
+        } else this.acceptedReports++
+      } catch (error) {
+        if (!isDataError(error)) return
+        const replaced = report.status === 'completed'
+        emit({ level: 'error', event: 'report.unstorable', ...task, reason: databaseReason(error), replaced })
+        this.#forget(report)
+        if (replaced) {
+          this.#reports.push(
+            failedReport(attemptOf(report), {
+              name: 'InvalidOutputError',
+              message: `The output cannot be stored: ${describeError(error).message}`,
+            }),
+          )
+        }
+      }
+    }
+  }
+
+  #forget(report: TaskReport): void {
+    const index = this.#reports.indexOf(report)
+    if (index >= 0) this.#reports.splice(index, 1)
+    this.#maybeArrived = 0
+  }
+}

@@ -1,0 +1,74 @@
+import { type AnyFlow, Flow, withStepQueues } from '@starflow/dsl'
+import { isStarflowError } from '@starflow/errors'
+import { describe, expect, it } from 'vitest'
+import { subscriptionKey, subscriptionOf } from './subscription.ts'
+
+const flow = new Flow({ slug: 'communityThreadsV1' })
+  .step({ slug: 'classify' }, () => 1)
+  .step({ slug: 'deliverSlack' }, () => 2)
+const stepQueued = withStepQueues(flow)
+
+function refusal(definition: unknown, stepSlug: unknown) {
+  try {
+    subscriptionOf(definition as AnyFlow, stepSlug)
+  } catch (error) {
+    if (isStarflowError(error)) return error
+  }
+  return undefined
+}
+
+describe('subscriptionOf', () => {
+  it('subscribes a plain flow as a whole', () => {
+    expect(subscriptionOf(flow, undefined)).toMatchObject({
+      kind: 'flow',
+      flowSlug: 'communityThreadsV1',
+      stepSlug: null,
+    })
+  })
+
+  it('subscribes one step, with the routes of all', () => {
+    expect(subscriptionOf(stepQueued, 'deliverSlack')).toMatchObject({
+      kind: 'step',
+      stepSlug: 'deliverSlack',
+      routeMap: [
+        { stepSlug: 'classify', queueName: 'communitythreadsv1__classify' },
+        { stepSlug: 'deliverSlack', queueName: 'communitythreadsv1__deliverslack' },
+      ],
+    })
+  })
+
+  for (const stepSlug of [undefined, null, '']) {
+    it(`asks for a step slug instead of ${JSON.stringify(stepSlug)}, and lists them`, () => {
+      expect(refusal(stepQueued, stepSlug)).toMatchObject({
+        code: 'SF114',
+        detail: 'Its steps are: classify, deliverSlack.',
+      })
+    })
+  }
+
+  it('refuses a step slug for a plain flow', () => {
+    expect(refusal(flow, 'classify')).toMatchObject({ code: 'SF115', hint: expect.stringContaining('withStepQueues') })
+  })
+
+  for (const stepSlug of ['deliverslack', 'constructor', 7]) {
+    it(`refuses ${JSON.stringify(stepSlug)} and lists the steps there are`, () => {
+      expect(refusal(stepQueued, stepSlug)).toMatchObject({
+        code: 'SF107',
+        hint: 'Its steps are: classify, deliverSlack.',
+      })
+    })
+  }
+
+  for (const nothing of [undefined, null, {}, () => {}]) {
+    it(`refuses ${String(nothing)} for a flow`, () => {
+      expect(refusal(nothing, undefined)?.code).toBe('SF001')
+    })
+  }
+
+  it('knows two subscriptions to one queue', () => {
+    const keys = ['classify', 'classify', 'deliverSlack'].map((slug) =>
+      subscriptionKey(subscriptionOf(stepQueued, slug)),
+    )
+    expect([keys[0] === keys[1], keys[0] === keys[2]]).toEqual([true, false])
+  })
+})

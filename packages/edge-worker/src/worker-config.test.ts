@@ -1,0 +1,60 @@
+import { isStarflowError } from '@starflow/errors'
+import { describe, expect, it } from 'vitest'
+import { resolveWorkerConfig, type WorkerConfig } from './worker-config.ts'
+
+function problemsOf(config: unknown): string {
+  try {
+    resolveWorkerConfig(config as WorkerConfig)
+  } catch (error) {
+    if (isStarflowError(error, 'SF001')) return error.message
+    throw error
+  }
+  return ''
+}
+
+describe('resolveWorkerConfig', () => {
+  it('has a default for everything', () => {
+    expect(resolveWorkerConfig().settings).toEqual({
+      maxConcurrent: 10,
+      batchSize: 10,
+      maxPgConnections: 4,
+      pollIntervalMs: 20,
+      maxPollIntervalMs: 1000,
+      visibilityTimeout: 5,
+      onUnsupportedMessage: 'skip',
+    })
+  })
+
+  for (const value of [0, -1, null, 5, Number.NaN, '20', 20.5, Number.POSITIVE_INFINITY]) {
+    it(`refuses a poll interval of ${JSON.stringify(value)} (${String(value)})`, () => {
+      expect(problemsOf({ pollIntervalMs: value })).toMatch('"pollIntervalMs" must be a whole number from 10 to 60000')
+    })
+  }
+
+  it('refuses an idle interval below the busy one, and raises the default to it', () => {
+    expect(problemsOf({ pollIntervalMs: 500, maxPollIntervalMs: 100 })).toMatch('must not be below')
+    expect(resolveWorkerConfig({ pollIntervalMs: 5000 }).settings.maxPollIntervalMs).toBe(5000)
+  })
+
+  it('answers an unknown option with the known ones', () => {
+    expect(problemsOf({ maxConcurent: 3 })).toMatch(/"maxConcurent" is not an option; the options are maxConcurrent,/)
+  })
+
+  it('names every problem at once', () => {
+    const message = problemsOf({ maxConcurrent: 0, batchSize: 'x', onUnsupportedMessage: 'stop' })
+    expect(message).toMatch('"maxConcurrent"')
+    expect(message).toMatch('"batchSize"')
+    expect(message).toMatch("'skip' or 'halt'")
+  })
+
+  it('never repeats a connection string', () => {
+    expect(problemsOf({ connectionString: 'postgres://u:secret@h/d', sql: 1 })).not.toMatch('secret')
+  })
+
+  it('freezes what handlers see, and keeps the connection out of it', () => {
+    const { settings, connection } = resolveWorkerConfig({ connectionString: 'postgres://u:secret@h/d' })
+    expect(Object.isFrozen(settings)).toBe(true)
+    expect(JSON.stringify(settings)).not.toMatch('secret')
+    expect(connection.connectionString).toBe('postgres://u:secret@h/d')
+  })
+})

@@ -1,0 +1,148 @@
+import type { WorkerConfig as HandlerWorkerConfig } from '@starflow/dsl'
+import { StarflowError } from '@starflow/errors'
+import type { Sql } from 'postgres'
+import {
+  DEFAULT_BATCH_SIZE,
+  DEFAULT_MAX_CONCURRENT,
+  DEFAULT_MAX_PG_CONNECTIONS,
+  DEFAULT_MAX_POLL_INTERVAL_MS,
+  DEFAULT_POLL_INTERVAL_MS,
+  MIN_POLL_INTERVAL_MS,
+  READ_VISIBILITY_SECONDS,
+} from './numbers.ts'
+
+/** What a caller of `EdgeWorker.start` may set. Everything has a default. */
+export interface WorkerConfig {
+  /** Tasks that run at the same time. Default 10. */
+  readonly maxConcurrent?: number
+  /** Tasks claimed in one call, never more than there are free slots. Default 10. */
+  readonly batchSize?: number
+  /** Database connections of this worker in all; it keeps one for itself, `ctx.sql` gets the rest. Default 4. */
+  readonly maxPgConnections?: number
+  /** Reserved for queue workers. A flow's steps derive their visibility from their timeout. */
+  readonly visibilityTimeout?: number
+  /** Pause between two reads while there is work, in milliseconds, 10 or more. Default 20. */
+  readonly pollIntervalMs?: number
+  /** The pause that an idle worker's doubling ends at, in milliseconds. Default 1000. */
+  readonly maxPollIntervalMs?: number
+  /** Database URL; otherwise the environment's. */
+  readonly connectionString?: string
+  /** A postgres.js client for `ctx.sql`, yours to end. The worker opens one connection of its own with the same options. */
+  readonly sql?: Sql
+  /** `skip` warns about messages that nobody here understands and goes on; `halt` stops this worker function. Default `skip`. */
+  readonly onUnsupportedMessage?: 'skip' | 'halt'
+}
+
+/** The settings with their defaults, deep-frozen: what handlers see as `ctx.workerConfig`. Holds no secret. */
+export interface ResolvedWorkerConfig extends HandlerWorkerConfig {
+  readonly onUnsupportedMessage: 'skip' | 'halt'
+}
+
+/** Where a worker's database is, apart from what handlers may see. */
+export interface WorkerConnection {
+  readonly connectionString?: string
+  readonly sql?: Sql
+}
+
+interface NumberRule {
+  readonly fallback: number
+  readonly min: number
+  readonly max: number
+  readonly unit: string
+}
+
+const NUMBER_RULES = {
+  maxConcurrent: { fallback: DEFAULT_MAX_CONCURRENT, min: 1, max: 10_000, unit: 'tasks' },
+  batchSize: { fallback: DEFAULT_BATCH_SIZE, min: 1, max: 10_000, unit: 'tasks' },
+  maxPgConnections: { fallback: DEFAULT_MAX_PG_CONNECTIONS, min: 1, max: 1000, unit: 'connections' },
+  pollIntervalMs: { fallback: DEFAULT_POLL_INTERVAL_MS, min: MIN_POLL_INTERVAL_MS, max: 60_000, unit: 'milliseconds' },
+  maxPollIntervalMs: {
+    fallback: DEFAULT_MAX_POLL_INTERVAL_MS,
+    min: MIN_POLL_INTERVAL_MS,
+    max: 60_000,
+    unit: 'milliseconds',
+  },
+  visibilityTimeout: { fallback: READ_VISIBILITY_SECONDS, min: 1, max: 86_400, unit: 'seconds' },
+} as const satisfies Record<string, NumberRule>
+
+type NumberOption = keyof typeof NUMBER_RULES
+
+// `instances` comes along when a generated function spreads the settings of defineWorkers; the worker does not read it.
+const OTHER_OPTIONS = ['connectionString', 'sql', 'onUnsupportedMessage', 'stepSlug', 'instances'] as const
+const KNOWN_OPTIONS: readonly string[] = [...Object.keys(NUMBER_RULES), ...OTHER_OPTIONS]
+
+/**
+ * Checks a configuration and fills in the defaults.
+ *
+ * @throws StarflowError SF001 naming every problem at once
+ */
+export function resolveWorkerConfig(config: WorkerConfig = {}): {
+  settings: ResolvedWorkerConfig
+  connection: WorkerConnection
+} {
+  if (typeof config !== 'object' || config === null) throw invalidConfig(['The configuration must be an object.'])
+  const given = config as Readonly<Record<string, unknown>>
+  const problems: string[] = []
+
+  for (const key of Object.keys(given)) {
+    if (!KNOWN_OPTIONS.includes(key)) {
+      problems.push(`"${key}" is not an option; the options are ${KNOWN_OPTIONS.join(', ')}.`)
+    }
+  }
+
+  const numbers: Partial<Record<NumberOption, number>> = {}
+  for (const [key, rule] of Object.entries(NUMBER_RULES) as [NumberOption, NumberRule][]) {
+    const value = key in given && given[key] !== undefined ? given[key] : rule.fallback
+    if (typeof value === 'number' && Number.isInteger(value) && value >= rule.min && value <= rule.max) {
+      numbers[key] = value
+    } else {
+      problems.push(
+        `"${key}" must be a whole number from ${rule.min} to ${rule.max} (${rule.unit}), not ${shown(value)}.`,
+      )
+    }
+  }
+  const raisedPollLimit =
+    given.maxPollIntervalMs === undefined && (numbers.pollIntervalMs ?? 0) > DEFAULT_MAX_POLL_INTERVAL_MS
+  if (raisedPollLimit) numbers.maxPollIntervalMs = numbers.pollIntervalMs
+  else if ((numbers.pollIntervalMs ?? 0) > (numbers.maxPollIntervalMs ?? Number.POSITIVE_INFINITY)) {
+    problems.push('"maxPollIntervalMs" must not be below "pollIntervalMs".')
+  }
+
+  const onUnsupportedMessage = given.onUnsupportedMessage ?? 'skip'
+  if (onUnsupportedMessage !== 'skip' && onUnsupportedMessage !== 'halt') {
+    problems.push(`"onUnsupportedMessage" must be 'skip' or 'halt', not ${shown(onUnsupportedMessage)}.`)
+  }
+  const { connectionString, sql } = given
+  if (connectionString !== undefined && (typeof connectionString !== 'string' || connectionString === '')) {
+    // Never shown: it holds a password.
+    problems.push('"connectionString" must be a database URL.')
+  }
+  if (sql !== undefined && typeof sql !== 'function') problems.push('"sql" must be a postgres.js client.')
+  if (sql !== undefined && connectionString !== undefined) {
+    problems.push('Give "sql" or "connectionString", not both.')
+  }
+
+  if (problems.length > 0) throw invalidConfig(problems)
+  return {
+    settings: Object.freeze({ ...numbers, onUnsupportedMessage }) as ResolvedWorkerConfig,
+    connection: Object.freeze({
+      ...(connectionString === undefined ? {} : { connectionString: connectionString as string }),
+      ...(sql === undefined ? {} : { sql: sql as Sql }),
+    }),
+  }
+}
+
+function invalidConfig(problems: readonly string[]): StarflowError {
+  return new StarflowError({
+    code: 'SF001',
+    message: `The worker's configuration is not valid: ${problems.join(' ')}`,
+    detail: `${problems.length} problem${problems.length === 1 ? '' : 's'}.`,
+    hint: 'Leave an option out to use its default.',
+    fields: { problems },
+  })
+}
+
+function shown(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, 50))
+  return typeof value === 'object' && value !== null ? `a value of type ${typeof value}` : String(value)
+}

@@ -1,0 +1,228 @@
+import { StarflowError } from '@starflow/errors'
+import { errorParts } from './error-parts.ts'
+import type { WorkerEvent, WorkerEventBody, WorkerLogger } from './events.ts'
+import { WorkerShutdownError } from './executor.ts'
+import { CLAIMING_PART_OF_LIFE } from './numbers.ts'
+import type { Platform } from './platform.ts'
+import { isAuthorised } from './request-auth.ts'
+import { checkStepTimeouts } from './step-timeout-check.ts'
+import { type Subscription, subscriptionKey } from './subscription.ts'
+import { LazySupabaseClient } from './supabase-client.ts'
+import { Worker } from './worker.ts'
+import type { ResolvedWorkerConfig, WorkerConnection } from './worker-config.ts'
+import { openConnections, type WorkerConnections } from './worker-connections.ts'
+import { readEnvironment, requireEnvironment, type WorkerEnvironment } from './worker-environment.ts'
+import type { WorkerSql } from './worker-sql.ts'
+
+export interface WorkerFunctionOptions {
+  readonly platform: Platform
+  /** Makes the SQL client of a connection. */
+  readonly connect: (sql: WorkerConnections['own']) => WorkerSql
+  readonly logger: WorkerLogger
+  readonly newWorkerId?: () => string
+  readonly open?: typeof openConnections
+}
+
+/** What the answer to a request says of a worker. */
+export type WorkerAnswer = 'started' | 'running' | 'stopping' | 'fenced'
+
+interface Registration {
+  readonly subscription: Subscription
+  readonly settings: ResolvedWorkerConfig
+  readonly connection: WorkerConnection
+  worker: Worker | undefined
+  starting: Promise<WorkerAnswer> | undefined
+}
+
+/**
+ * What hosts workers under one name: an edge function. Its first authorised request starts its workers, one per
+ * registered subscription; every later one is told how they are, and replaces those that have stopped. It outlives its
+ * workers: a start that failed, a fence that was lifted, a drained worker all end in another worker with a new id.
+ */
+export class WorkerFunction {
+  readonly #options: WorkerFunctionOptions
+  readonly #environment: WorkerEnvironment
+  readonly #supabase: LazySupabaseClient
+  readonly #registrations = new Map<string, Registration>()
+  #functionName: string | null = null
+  #isServing = false
+  #shutdownReason: string | undefined
+
+  constructor(options: WorkerFunctionOptions) {
+    this.#options = options
+    this.#environment = readEnvironment(options.platform.env)
+    this.#supabase = new LazySupabaseClient(this.#environment)
+  }
+
+  /**
+   * Adds a worker and begins to serve.
+   *
+   * @throws StarflowError SF402 for a second worker on one queue, SF404 for a timeout that outlives this instance
+   */
+  add(subscription: Subscription, settings: ResolvedWorkerConfig, connection: WorkerConnection): void {
+    const key = subscriptionKey(subscription)
+    if (this.#registrations.has(key)) throw duplicateWorker(subscription)
+    const { platform } = this.#options
+    for (const timeout of checkStepTimeouts(subscription, platform.wallClockMs)) {
+      this.#log(timeout)
+    }
+    this.#registrations.set(key, { subscription, settings, connection, worker: undefined, starting: undefined })
+    this.#serve()
+  }
+
+  /** Stops all workers and forgets them; requests are answered with `stopping` until another is added. */
+  async stop(reason = 'EdgeWorker.stop'): Promise<void> {
+    const registrations = [...this.#registrations.values()]
+    this.#registrations.clear()
+    await Promise.all(registrations.map((registration) => registration.worker?.stop(reason)))
+  }
+
+  /** Answers one request. Everything but an authorised one learns nothing. */
+  async handle(request: Request): Promise<Response> {
+    if (!(await isAuthorised(request, this.#environment.secrets))) return json(401, { message: 'Unauthorized' })
+    const functionName = this.#functionName ?? this.#options.platform.functionName(request)
+    if (functionName === null) {
+      return json(400, { message: 'The first segment of the path must be the name of this function.' })
+    }
+    this.#functionName = functionName
+    const answered = this.#answer(functionName)
+    // A caller that does not wait for the answer must not take the start with it.
+    this.#options.platform.extendLifetime(answered)
+    return answered
+  }
+
+  #serve(): void {
+    const { platform } = this.#options
+    if (this.#isServing) return
+    this.#isServing = true
+    platform.onShutdown((reason) => {
+      this.#shutdownReason = reason
+      platform.extendLifetime(Promise.all(this.#workers().map((worker) => worker.stop(reason))))
+    })
+    try {
+      requireEnvironment(this.#environment, { databaseUrl: false, secret: true })
+    } catch (error) {
+      // Without a secret no request can be authorised, and a 401 tells nothing: the log has to.
+      this.#log({ level: 'error', event: 'function.unusable', ...errorParts(error) })
+    }
+    platform.serve((request) => this.handle(request))
+  }
+
+  async #answer(functionName: string): Promise<Response> {
+    const registrations = [...this.#registrations.values()]
+    if (registrations.length === 0) return json(503, { status: 'stopping', workerId: null, functionName })
+    const outcomes = await Promise.allSettled(registrations.map((entry) => this.#ensureWorker(entry, functionName)))
+    const failure = outcomes.find((outcome) => outcome.status === 'rejected')
+    if (failure !== undefined) {
+      return json(500, { status: 'failed', functionName, ...errorParts(failure.reason) })
+    }
+    const answers = outcomes.map((outcome) => (outcome as PromiseFulfilledResult<WorkerAnswer>).value)
+    const status = combinedAnswer(answers)
+    const workers = registrations.map((entry, index) => ({
+      status: answers[index],
+      workerId: entry.worker?.workerId ?? null,
+      queueName: entry.worker?.queueName ?? null,
+    }))
+    return json(status === 'stopping' ? 503 : 200, {
+      status,
+      workerId: workers[0]?.workerId ?? null,
+      functionName,
+      ...(workers.length > 1 ? { workers } : {}),
+    })
+  }
+
+  async #ensureWorker(entry: Registration, functionName: string): Promise<WorkerAnswer> {
+    if (entry.starting !== undefined) return entry.starting
+    const state = entry.worker?.state
+    if (state === 'running') return 'running'
+    if (state !== undefined && state !== 'stopped') return 'stopping'
+    // An instance that would not claim any more leaves the work to a fresh one.
+    if (this.#shutdownReason !== undefined || this.#isPastClaiming()) return 'stopping'
+    entry.starting = this.#startWorker(entry, functionName).finally(() => {
+      entry.starting = undefined
+    })
+    return entry.starting
+  }
+
+  async #startWorker(entry: Registration, functionName: string): Promise<WorkerAnswer> {
+    const { platform, connect, logger, newWorkerId = () => crypto.randomUUID(), open = openConnections } = this.#options
+    const { subscription, settings, connection } = entry
+    this.#requireDatabaseUrl(connection)
+    const source = { ...connection, databaseUrl: this.#environment.databaseUrl }
+    const connections = open(source, settings.maxPgConnections, `starflow ${functionName}`)
+    const worker = new Worker({
+      workerId: newWorkerId(),
+      functionName,
+      subscription,
+      settings,
+      platform,
+      connections,
+      sql: connect(connections.own),
+      spareSql: connections.handlers === undefined ? undefined : connect(connections.handlers),
+      supabase: this.#supabase,
+      executionId: this.#environment.executionId,
+      logger,
+    })
+    entry.worker = worker
+    // Without this the host drops an instance at half of its life although handlers still run.
+    platform.extendLifetime(worker.stopped)
+    try {
+      return (await worker.start()) === 'running' ? 'started' : 'fenced'
+    } catch (error) {
+      if (error instanceof WorkerShutdownError) return 'stopping'
+      throw error
+    }
+  }
+
+  #requireDatabaseUrl(connection: WorkerConnection): void {
+    try {
+      requireEnvironment(this.#environment, {
+        databaseUrl: connection.sql === undefined && connection.connectionString === undefined,
+        secret: this.#options.platform.startMode === 'http',
+      })
+    } catch (error) {
+      this.#log({ level: 'error', event: 'worker.start_failed', ...errorParts(error) })
+      throw error
+    }
+  }
+
+  #isPastClaiming(): boolean {
+    const { wallClockMs, ageMs } = this.#options.platform
+    return wallClockMs !== null && ageMs() >= wallClockMs * CLAIMING_PART_OF_LIFE
+  }
+
+  #workers(): Worker[] {
+    return [...this.#registrations.values()].flatMap(({ worker }) => (worker === undefined ? [] : [worker]))
+  }
+
+  #log(event: WorkerEventBody): void {
+    this.#options.logger({
+      ...(this.#functionName === null ? {} : { functionName: this.#functionName }),
+      ...event,
+    } as WorkerEvent)
+  }
+}
+
+/** One word for several workers: something new is said first, then what keeps the function from working whole. */
+function combinedAnswer(answers: readonly WorkerAnswer[]): WorkerAnswer {
+  for (const answer of ['stopping', 'fenced', 'started'] as const) {
+    if (answers.includes(answer)) return answer
+  }
+  return 'running'
+}
+
+function duplicateWorker({ flowSlug, stepSlug }: Subscription): StarflowError {
+  const what = stepSlug === null ? `flow "${flowSlug}"` : `step "${stepSlug}" of flow "${flowSlug}"`
+  return new StarflowError({
+    code: 'SF402',
+    message: `This function has a worker for ${what} already.`,
+    detail: 'Two workers of one function would poll the same queue.',
+    hint: 'Keep one EdgeWorker.start; raise maxConcurrent, or deploy another instance as a function of its own.',
+    fields: { flowSlug, stepSlug },
+  })
+}
+
+function json(status: number, body: object): Response {
+  const headers = { 'content-type': 'application/json', ...(status === 503 ? { 'retry-after': '1' } : {}) }
+  return new Response(JSON.stringify(body), { status, headers })
+}

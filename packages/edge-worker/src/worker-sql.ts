@@ -1,0 +1,28 @@
+import type { StarflowSql } from '@starflow/core'
+
+/** The part of the SQL core that a worker calls; tests that assert no SQL behaviour stand in for it. */
+export type WorkerSql = Pick<
+  StarflowSql,
+  | 'ensureFlowCompiled'
+  | 'registerWorker'
+  | 'heartbeat'
+  | 'deprecateWorker'
+  | 'markWorkerStopped'
+  | 'settleAndClaim'
+  | 'settleTasks'
+  | 'releaseTasks'
+  | 'requeueStalledTasks'
+  | 'flowInput'
+  | 'reportStartFailure'
+>
+
+type Argument<TName extends keyof WorkerSql, TIndex extends number> = Parameters<WorkerSql[TName]>[TIndex]
+type Answer<TName extends keyof WorkerSql> = Awaited<ReturnType<WorkerSql[TName]>>
+
+export type ClaimAnswer = Answer<'settleAndClaim'>
+export type ClaimedTask = ClaimAnswer['claimed'][number]
+export type UnsupportedMessage = ClaimAnswer['unsupported'][number]
+export type WorkerState = ClaimAnswer['worker']
+export type TaskReport = Argument<'settleTasks', 1>[number]
+export type FailedReport = Extract<TaskReport, { status: 'failed' }>
+export type TaskToRelease = Argument<'releaseTasks', 1>[number]

@@ -1,0 +1,395 @@
+import { type Json, type StepDefinition, toJsonText, UnknownStepError } from '@starflow/dsl'
+import type { StarflowError } from '@starflow/errors'
+import { databaseReason } from './database-reason.ts'
+import { errorParts } from './error-parts.ts'
+import type { WorkerEvent, WorkerEventBody, WorkerIdentity, WorkerLogger } from './events.ts'
+import { Executor, WorkerShutdownError } from './executor.ts'
+import { Heartbeat } from './heartbeat.ts'
+import { InputCheck } from './input-check.ts'
+import { Lifecycle, type LifecycleState } from './lifecycle.ts'
+import { CLAIMING_PART_OF_LIFE, FAREWELL_MS, MAX_TIMER_MS, SHUTDOWN_GRACE_MS } from './numbers.ts'
+import type { Platform } from './platform.ts'
+import { Poller } from './poller.ts'
+import { RunCache } from './run-cache.ts'
+import { startUp } from './startup.ts'
+import type { Subscription } from './subscription.ts'
+import type { LazySupabaseClient } from './supabase-client.ts'
+import { taskContext } from './task-context.ts'
+import type { ResolvedWorkerConfig } from './worker-config.ts'
+import { refusedSql, type WorkerConnections } from './worker-connections.ts'
+import type { ClaimedTask, WorkerSql, WorkerState } from './worker-sql.ts'
+
+export interface WorkerOptions {
+  readonly workerId: string
+  readonly functionName: string
+  readonly subscription: Subscription
+  readonly settings: ResolvedWorkerConfig
+  readonly platform: Platform
+  readonly connections: Pick<WorkerConnections, 'handlers' | 'prepared' | 'close'>
+  /** On the worker's own connection. */
+  readonly sql: WorkerSql
+  /** The same calls on the handlers' connections, for a heartbeat that a slow poll holds up. */
+  readonly spareSql: Pick<WorkerSql, 'heartbeat'> | undefined
+  readonly supabase: LazySupabaseClient
+  readonly executionId: string | undefined
+  readonly logger: WorkerLogger
+}
+
+/**
+ * One worker's life: start-up, then poller, executor and heartbeat together, then the way out. It owns its connections
+ * and closes them at the end. A stopped worker stays stopped; whoever wants another makes one with a new id.
+ *
+ * Three ways lead out. *Deprecated* (half of the wall clock is over, the database said so, or an unsupported message
+ * halted it): no claim any more, started handlers finish in their own time. *Stop* (the host's signal, or
+ * {@link stop}): no claim any more, `shutdownSignal` is aborted, handlers have 5 s. Both end the same way: reports
+ * settled, tasks given back, `stopped_at` written last.
+ */
+export class Worker {
+  readonly #options: WorkerOptions
+  readonly #lifecycle: Lifecycle
+  readonly #shutdown = new AbortController()
+  readonly #flowInputs = new RunCache<Json>()
+  readonly #inputCheck: InputCheck
+  readonly #executor: Executor
+  #poller: Poller | undefined
+  #heartbeat: Heartbeat | undefined
+  #halfLife: ReturnType<typeof setTimeout> | undefined
+  #starting: Promise<'running' | 'fenced'> | undefined
+  #leaving: Promise<void> | undefined
+  #queueName: string | undefined
+  #registered = false
+  #deprecationUntold = false
+  #startedAt = performance.now()
+  #completed = 0
+  #failed = 0
+  #released = 0
+  #markStopped!: () => void
+  /** Settles when the worker has stopped. */
+  readonly stopped: Promise<void> = new Promise((resolve) => {
+    this.#markStopped = resolve
+  })
+
+  constructor(options: WorkerOptions) {
+    this.#options = options
+    this.#lifecycle = new Lifecycle((from, to) => this.#emit({ level: 'debug', event: 'worker.transition', from, to }))
+    this.#inputCheck = new InputCheck(options.subscription.flowSlug, options.subscription.flow.input)
+    this.#executor = new Executor({
+      invoke: (task, signal) => this.#invoke(task, signal),
+      serialise: toJsonText,
+      shutdownSignal: this.#shutdown.signal,
+      emit: (event) => this.#emit(event),
+      onOutcome: (outcome) => {
+        if (outcome.kind === 'release') this.#released++
+        else if (outcome.report.status === 'completed') this.#completed++
+        else this.#failed++
+        this.#poller?.add(outcome)
+      },
+    })
+  }
+
+  get state(): LifecycleState {
+    return this.#lifecycle.state
+  }
+
+  get workerId(): string {
+    return this.#options.workerId
+  }
+
+  /** Known once started. */
+  get queueName(): string | undefined {
+    return this.#queueName
+  }
+
+  /**
+   * Compiles, registers, and begins to claim; again gives the same answer. `fenced` means that this function is disabled:
+   * the worker has stopped without claiming anything.
+   *
+   * @throws what {@link startUp} refuses with; the worker has stopped then
+   */
+  start(): Promise<'running' | 'fenced'> {
+    this.#starting ??= this.#start()
+    return this.#starting
+  }
+
+  /** Ends this worker within the shutdown grace, whatever it is doing; again waits for the same end. */
+  stop(reason: string): Promise<void> {
+    if (this.#lifecycle.state === 'created') void this.#abandonStart()
+    else if (this.#lifecycle.state !== 'stopped') this.#stopNow(reason)
+    return this.stopped
+  }
+
+  async #start(): Promise<'running' | 'fenced'> {
+    if (this.#lifecycle.state === 'stopped') throw this.#shutDownWhileStarting()
+    this.#lifecycle.transition('starting')
+    const { sql, subscription, workerId, functionName, platform } = this.#options
+    let state: WorkerState
+    try {
+      const started = await startUp({
+        sql,
+        subscription,
+        workerId,
+        functionName,
+        startMode: platform.startMode,
+        codeAgeMs: () => platform.ageMs(),
+        emit: (event) => this.#emit(event),
+        sleep: (ms) => this.#sleepWhileStarting(ms),
+      })
+      this.#registered = true
+      this.#queueName = started.queueName
+      state = started.state
+    } catch (error) {
+      await this.#reportStartFailure(error)
+      await this.#abandonStart()
+      throw error
+    }
+    // The host may have told us to stop while we were starting.
+    if (this.#lifecycle.state !== 'starting') {
+      await this.#abandonStart()
+      throw this.#shutDownWhileStarting()
+    }
+    if (state !== 'running') {
+      if (state === 'fenced') this.#emit({ level: 'info', event: 'worker.fenced' })
+      await this.#abandonStart()
+      if (state === 'fenced') return 'fenced'
+      throw new Error(`The database takes the new worker ${workerId} for ${state}.`)
+    }
+    this.#run(this.#queueName)
+    return 'running'
+  }
+
+  #run(queueName: string): void {
+    const { sql, spareSql, subscription, settings, workerId, platform, connections, executionId } = this.#options
+    this.#lifecycle.transition('running')
+    this.#poller = new Poller({
+      sql,
+      workerId,
+      queueName,
+      flowSlug: subscription.flowSlug,
+      stepSlug: subscription.stepSlug,
+      maxConcurrent: settings.maxConcurrent,
+      batchSize: settings.batchSize,
+      pollIntervalMs: settings.pollIntervalMs,
+      maxPollIntervalMs: settings.maxPollIntervalMs,
+      onUnsupported: settings.onUnsupportedMessage,
+      activeCount: () => this.#executor.activeCount,
+      onClaimed: (task) => this.#executor.start(task),
+      onState: (state) => this.#deprecate(state),
+      emit: (event) => this.#emit(event),
+    })
+    this.#heartbeat = new Heartbeat({
+      beat: () => this.#beat(),
+      ...(spareSql === undefined ? {} : { beatElsewhere: () => spareSql.heartbeat(workerId) }),
+      onState: (state) => {
+        if (state !== 'running') this.#deprecate(state)
+      },
+      onFailure: (error) => this.#heartbeatFailed(error),
+    })
+    this.#emit({
+      level: 'info',
+      event: 'worker.started',
+      platform: platform.name,
+      maxConcurrent: settings.maxConcurrent,
+      maxPgConnections: settings.maxPgConnections,
+      preparedStatements: connections.prepared,
+      ...(executionId === undefined ? {} : { executionId }),
+    })
+    this.#heartbeat.start()
+    this.#poller.start()
+    if (platform.wallClockMs !== null) {
+      const left = platform.wallClockMs * CLAIMING_PART_OF_LIFE - platform.ageMs()
+      this.#halfLife = setTimeout(() => this.#deprecate('wall_clock'), Math.min(Math.max(left, 0), MAX_TIMER_MS))
+    }
+  }
+
+  async #invoke(task: ClaimedTask, signal: AbortSignal): Promise<unknown> {
+    const { subscription, supabase, connections, platform, settings } = this.#options
+    const { flow } = subscription
+    const isKnown = flow.stepOrder.includes(task.stepSlug)
+    if (!isKnown) throw new UnknownStepError(flow.slug, task.stepSlug, flow.stepOrder)
+    const step = flow.getStepDefinition(task.stepSlug) as StepDefinition<AnyHandler>
+    const isRoot = step.dependencies.length === 0
+    if (isRoot && flow.input !== undefined) await this.#inputCheck.require(task.runId, () => this.#flowInput(task))
+    const loading = supabase.ready()
+    if (loading !== undefined) await loading
+    const context = taskContext(task, signal, {
+      env: platform.env,
+      sql: connections.handlers ?? refusedSql(),
+      supabase: () => supabase.client(),
+      shutdownSignal: this.#shutdown.signal,
+      workerConfig: settings,
+      flowInput: () => this.#flowInput(task),
+      emit: (event) => this.#emit(event),
+    })
+    return step.handler(takesFlowInput(step) ? task.flowInput : task.input, context)
+  }
+
+  async #beat(): Promise<WorkerState> {
+    await this.#tellDeprecation()
+    return this.#options.sql.heartbeat(this.#options.workerId)
+  }
+
+  /** Said again with the next heartbeat if it fails: until then nobody takes over. */
+  async #tellDeprecation(): Promise<void> {
+    if (!this.#deprecationUntold) return
+    await this.#options.sql.deprecateWorker(this.#options.workerId)
+    this.#deprecationUntold = false
+  }
+
+  #heartbeatFailed(error: unknown): void {
+    this.#emit({ level: 'warn', event: 'heartbeat.failed', reason: databaseReason(error) })
+  }
+
+  #flowInput(task: ClaimedTask): Promise<Json> {
+    const step = this.#options.subscription.flow.getStepDefinition(task.stepSlug)
+    if (takesFlowInput(step)) return Promise.resolve(task.flowInput)
+    return this.#flowInputs.get(task.runId, () => this.#options.sql.flowInput(task.runId))
+  }
+
+  /** Claims nothing more and lets started handlers finish. */
+  #deprecate(reason: Exclude<WorkerState, 'running'> | 'halted' | 'wall_clock'): void {
+    if (this.#lifecycle.state !== 'running') return
+    this.#lifecycle.transition('deprecated')
+    this.#poller?.stopClaiming()
+    this.#emit({ level: 'info', event: 'worker.deprecated', reason, startedTasks: this.#executor.activeCount })
+    // Only what the database did not say itself has to be told: a fresh worker may then take over.
+    this.#deprecationUntold = reason === 'wall_clock' || reason === 'halted'
+    const told = this.#tellDeprecation().catch((error) => this.#heartbeatFailed(error))
+    void Promise.all([told, this.#poller?.drained()]).then(() => {
+      if (this.#lifecycle.state === 'deprecated') this.#leave(reason)
+    })
+  }
+
+  /** Handlers get the grace, with their signals aborted; then the end. */
+  #stopNow(reason: string): void {
+    const { state } = this.#lifecycle
+    if (state === 'starting') {
+      this.#lifecycle.transition('stopping')
+      this.#shutdown.abort(new WorkerShutdownError(reason))
+      return
+    }
+    if (state === 'running' || state === 'deprecated') this.#leave(reason)
+  }
+
+  #leave(reason: string): void {
+    this.#lifecycle.transition('stopping')
+    this.#leaving ??= this.#sayFarewell(reason)
+  }
+
+  async #sayFarewell(reason: string): Promise<void> {
+    clearTimeout(this.#halfLife)
+    const poller = this.#poller
+    const startedTasks = this.#executor.activeCount
+    this.#emit({ level: 'info', event: 'worker.stopping', reason, startedTasks })
+    poller?.stopClaiming()
+    this.#shutdown.abort(new WorkerShutdownError(reason))
+    // Handlers first, then what they left to tell; a claim under way is given back by the poller meanwhile.
+    await within(this.#executor.idle(), SHUTDOWN_GRACE_MS)
+    const unended = this.#executor.activeCount
+    if (poller !== undefined) {
+      await within(unended > 0 ? poller.told() : poller.drained(), FAREWELL_MS)
+      poller.end()
+    }
+    this.#heartbeat?.stop()
+    await within(
+      this.#options.sql.markWorkerStopped(this.#options.workerId).catch(() => {}),
+      FAREWELL_MS,
+    )
+    await this.#options.connections.close(FAREWELL_MS)
+    this.#finish()
+    this.#emit({
+      level: 'info',
+      event: 'worker.stopped',
+      reason,
+      completedTasks: this.#completed,
+      failedTasks: this.#failed,
+      releasedTasks: this.#released,
+      leftTasks: unended + (poller?.pendingCount ?? 0),
+      databaseCalls: poller?.databaseCalls ?? 0,
+      lifeMs: Math.round(performance.now() - this.#startedAt),
+    })
+  }
+
+  /** To the log, and to the database for those who cannot see it: it also paces the next pings. */
+  async #reportStartFailure(error: unknown): Promise<void> {
+    if (this.#lifecycle.state !== 'starting') return
+    const parts = errorParts(error)
+    this.#emit({ level: 'error', event: 'worker.start_failed', ...parts })
+    const message = [`${parts.code}: ${parts.message}`, parts.detail, parts.hint].filter(Boolean).join(' ')
+    const reported = this.#options.sql.reportStartFailure(this.#options.functionName, message).catch((reason) => {
+      this.#emit({ level: 'warn', event: 'worker.start_failure_unreported', reason: databaseReason(reason) })
+    })
+    await within(reported, FAREWELL_MS)
+  }
+
+  /** A start that came to nothing leaves no live row behind. */
+  async #abandonStart(): Promise<void> {
+    if (this.#registered) {
+      await within(
+        this.#options.sql.markWorkerStopped(this.#options.workerId).catch(() => {}),
+        FAREWELL_MS,
+      )
+    }
+    await this.#options.connections.close(FAREWELL_MS)
+    this.#finish()
+  }
+
+  #finish(): void {
+    this.#lifecycle.transition('stopped')
+    this.#markStopped()
+  }
+
+  #sleepWhileStarting(ms: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const { signal } = this.#shutdown
+      if (signal.aborted) return reject(signal.reason)
+      const onAbort = () => {
+        clearTimeout(timer)
+        reject(signal.reason)
+      }
+      const timer = setTimeout(() => {
+        signal.removeEventListener('abort', onAbort)
+        resolve()
+      }, ms)
+      signal.addEventListener('abort', onAbort, { once: true })
+    })
+  }
+
+  #shutDownWhileStarting(): StarflowError {
+    return new WorkerShutdownError('stopped while starting')
+  }
+
+  #emit(event: WorkerEventBody): void {
+    const { functionName, workerId, subscription, logger } = this.#options
+    const identity: WorkerIdentity = {
+      functionName,
+      workerId,
+      ...(this.#queueName === undefined ? {} : { queueName: this.#queueName }),
+      flowSlug: subscription.flowSlug,
+      stepSlug: subscription.stepSlug,
+    }
+    // An event about a task names the task's step, which says more than the subscription's.
+    try {
+      logger({ ...identity, ...event } as WorkerEvent)
+    } catch {
+      // A log that fails must not cost a task its slot.
+    }
+  }
+}
+
+/** A handler with its types erased: which input belongs to which step is the flow's business. */
+type AnyHandler = (input: unknown, context: object) => unknown
+
+/** A root step's argument is the run's input, which then comes with the claim. */
+function takesFlowInput(step: StepDefinition): boolean {
+  return step.stepType === 'single' && step.dependencies.length === 0
+}
+
+/** Waits for `promise`, `limitMs` at most. */
+async function within(promise: Promise<unknown>, limitMs: number): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const limit = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, limitMs)
+  })
+  await Promise.race([promise, limit])
+  clearTimeout(timer)
+}

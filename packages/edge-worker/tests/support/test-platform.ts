@@ -1,0 +1,54 @@
+import { firstPathSegment, type Platform } from '../../src/platform.ts'
+
+export interface TestPlatformOptions {
+  readonly env?: Readonly<Record<string, string>>
+  readonly wallClockMs?: number | null
+  readonly startMode?: 'http' | 'process'
+  readonly ageMs?: () => number
+}
+
+/** A platform in the hands of a test: it sends requests and the host's events itself. */
+export interface TestPlatform extends Platform {
+  /** What a gateway does: one request, authorised with `secret`. */
+  request(path: string, init?: { secret?: string; headers?: Record<string, string> }): Promise<Response>
+  /** What a host does before it ends an instance. */
+  shutDown(reason: string): void
+  /** Settles when everything that the host was asked to wait for has settled. */
+  settled(): Promise<void>
+}
+
+export function testPlatform(options: TestPlatformOptions = {}): TestPlatform {
+  const bootedAt = performance.now()
+  const listeners: ((reason: string) => void)[] = []
+  const lifetimes: Promise<unknown>[] = []
+  let serving: ((request: Request) => Promise<Response>) | undefined
+  return {
+    name: 'test',
+    startMode: options.startMode ?? 'http',
+    env: Object.freeze({ ...options.env }),
+    wallClockMs: options.wallClockMs ?? null,
+    ageMs: options.ageMs ?? (() => performance.now() - bootedAt),
+    functionName: firstPathSegment,
+    onShutdown: (listener) => void listeners.push(listener),
+    extendLifetime: (promise) => void lifetimes.push(promise),
+    serve: (handler) => {
+      serving = handler
+    },
+    request(path, init = {}) {
+      if (serving === undefined) throw new Error('Nothing is served yet.')
+      const headers = new Headers(init.headers)
+      if (init.secret !== undefined) headers.set('authorization', `Bearer ${init.secret}`)
+      return serving(new Request(new URL(path, 'http://localhost'), { method: 'POST', headers }))
+    },
+    shutDown(reason) {
+      for (const listener of listeners) listener(reason)
+    },
+    async settled() {
+      // What is waited for may itself ask for more.
+      for (let seen = -1; seen !== lifetimes.length; ) {
+        seen = lifetimes.length
+        await Promise.allSettled(lifetimes)
+      }
+    },
+  }
+}
