@@ -57,11 +57,9 @@ test('a host that is killed leaves no Deno process', async () => {
     join(folder, 'host.ts'),
     `import { FunctionsHost } from '${source('functions/functions-host.ts')}'
 import { Gateway } from '${source('platform/gateway.ts')}'
-import { choosePorts } from '${source('platform/ports.ts')}'
 const host = new FunctionsHost({ functionsDir: '${folder}/functions', denoDir: '${folder}/deno' })
-const gateway = new Gateway({ functions: host, health: () => ({}) })
-choosePorts({}, {}).then(async ({ api }) => {
-  await gateway.start(api)
+const gateway = new Gateway({ functions: () => host, health: () => ({}) })
+gateway.start().then(async (api) => {
   await fetch('http://127.0.0.1:' + api + '/functions/v1/a')
   console.log(host.isolates()[0].pid)
 })`,

@@ -1,9 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import type { FunctionsHost } from '../functions/functions-host.ts'
 import { portInUse } from './ports.ts'
 
 export interface GatewayOptions {
-  readonly functions?: FunctionsHost | undefined
+  /** Where function requests go; undefined until there is a host. */
+  readonly functions: () => FunctionsHost | undefined
   /** Body of `GET /health`. */
   readonly health: () => object
 }
@@ -23,26 +25,18 @@ export class Gateway {
       { prefix: '/health', handle: (_incoming, outgoing) => sendJson(outgoing, 200, health()) },
       {
         prefix: '/functions/v1',
-        handle: (incoming, outgoing, rest) => toFunction(functions, incoming, outgoing, rest),
+        handle: (incoming, outgoing, rest) => toFunction(functions(), incoming, outgoing, rest),
       },
       { prefix: '/rest/v1', handle: (_incoming, outgoing) => notServed(outgoing, '/rest/v1') },
       { prefix: '/realtime/v1', handle: (_incoming, outgoing) => notServed(outgoing, '/realtime/v1') },
     ]
   }
 
-  /** Listens on this computer only. Throws SF501 where the port is taken. */
-  async start(port: number): Promise<void> {
-    if (this.#server !== undefined) return
-    const server = createServer((incoming, outgoing) => void this.#answer(incoming, outgoing))
-    // The functions host has its own limit for the answer; a slow upload is not ours to end.
-    server.requestTimeout = 0
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', (error: NodeJS.ErrnoException) => {
-        reject(error.code === 'EADDRINUSE' ? portInUse('api', port) : error)
-      })
-      server.listen(port, '127.0.0.1', resolve)
-    })
+  /** Listens on this computer only; port 0 takes a free one. Gives the port. Throws SF501 where it is taken. */
+  async start(port = 0): Promise<number> {
+    const server = this.#server ?? (await this.#listen(port))
     this.#server = server
+    return (server.address() as AddressInfo).port
   }
 
   /** Takes no further connection and breaks those that are open. */
@@ -53,6 +47,19 @@ export class Gateway {
     const closed = new Promise((resolve) => server.close(resolve))
     server.closeAllConnections()
     await closed
+  }
+
+  async #listen(port: number): Promise<Server> {
+    const server = createServer((incoming, outgoing) => void this.#answer(incoming, outgoing))
+    // The functions host has its own limit for the answer; a slow upload is not ours to end.
+    server.requestTimeout = 0
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', (error: NodeJS.ErrnoException) => {
+        reject(error.code === 'EADDRINUSE' ? portInUse('api', port) : error)
+      })
+      server.listen(port, '127.0.0.1', resolve)
+    })
+    return server
   }
 
   async #answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {

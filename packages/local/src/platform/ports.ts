@@ -8,23 +8,20 @@ export interface PlatformPorts {
   readonly api: number
 }
 
-/**
- * Chooses the ports: the requested one where given (SF501 if it is taken), else the one used last time if it is free, else
- * any free one.
- */
-export async function choosePorts(
-  requested: Partial<PlatformPorts>,
-  last: Partial<PlatformPorts>,
-  /** Already serves the database, so that its port is taken by right. */
-  databaseRunsOn?: number,
-): Promise<PlatformPorts> {
-  const database = requested.database ?? databaseRunsOn
-  return {
-    database:
-      database !== undefined && database === databaseRunsOn
-        ? database
-        : await choosePort('database', requested.database, last.database),
-    api: await choosePort('api', requested.api, last.api),
+/** Throws SF501 if a requested port is taken, before anything is started. */
+export async function refuseTakenPorts(requested: Partial<PlatformPorts>): Promise<void> {
+  for (const [purpose, port] of Object.entries(requested)) {
+    if (port !== undefined && !(await isPortFree(port))) throw portInUse(purpose, port)
+  }
+}
+
+/** The ports that the platform of this folder had when it last started. */
+export function lastPorts(file: string): Partial<PlatformPorts> {
+  try {
+    const { database, api } = JSON.parse(readFileSync(file, 'utf8')) as Partial<PlatformPorts>
+    return { ...(isPort(database) ? { database } : {}), ...(isPort(api) ? { api } : {}) }
+  } catch {
+    return {}
   }
 }
 
@@ -41,34 +38,16 @@ export function portInUse(purpose: string, port: number): StarflowError {
   })
 }
 
-async function choosePort(purpose: string, requested: number | undefined, last: number | undefined): Promise<number> {
-  if (requested !== undefined) {
-    if (!(await isFree(requested))) throw portInUse(purpose, requested)
-    return requested
-  }
-  return last !== undefined && (await isFree(last)) ? last : freePort()
-}
-
-function isFree(port: number): Promise<boolean> {
-  return bind(port).then(
-    () => true,
-    () => false,
-  )
-}
-
-function freePort(): Promise<number> {
-  return bind(0)
-}
-
-function bind(port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
+export function isPortFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const server = createServer()
-    server.once('error', reject)
-    server.listen(port, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : port))
-    })
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
   })
+}
+
+function isPort(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) > 0 && (value as number) < 65_536
 }
 
 /** Linux only: the socket's inode from /proc/net/tcp, then the process that holds it. Only own processes are visible. */

@@ -1,10 +1,10 @@
+import { existsSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { FunctionsEvent } from '../../src/functions/functions-event.ts'
 import { FunctionsHost, type FunctionsHostOptions } from '../../src/functions/functions-host.ts'
 import { Gateway } from '../../src/platform/gateway.ts'
-import { choosePorts } from '../../src/platform/ports.ts'
 import { EventLog } from './event-log.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
@@ -25,9 +25,8 @@ export async function startFunctions(
     ...(process.env.STARFLOW_TEST_DENO === undefined ? {} : { deno: process.env.STARFLOW_TEST_DENO }),
     ...options,
   })
-  const gateway = new Gateway({ functions: host, health: () => ({ status: 'ok' }) })
-  const { api } = await choosePorts({}, {})
-  await gateway.start(api)
+  const gateway = new Gateway({ functions: () => host, health: () => ({ status: 'ok' }) })
+  const api = await gateway.start()
   host.start()
   onTestFinished(async () => {
     await host.stop()
@@ -44,11 +43,11 @@ export async function startFunctions(
   }
 }
 
-/** True while a process of this id exists. */
+/** True while a process of this id runs; one that ended and waits to be collected by its parent does not. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
-    return true
+    return !existsSync(`/proc/${pid}/stat`) || !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
   } catch {
     return false
   }

@@ -1,0 +1,220 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { StarflowError } from '@starflow/errors'
+import type { FunctionsEvent } from '../functions/functions-event.ts'
+import { FunctionsHost, type FunctionsHostOptions } from '../functions/functions-host.ts'
+import type { PostgresMajor } from '../postgres/binaries.ts'
+import { preparePlatform } from '../postgres/prepare-platform.ts'
+import {
+  findPostgres,
+  type PostgresServer,
+  type StartPostgresOptions,
+  startPostgres,
+} from '../postgres/start-postgres.ts'
+import { Ticker } from '../ticker/ticker.ts'
+import type { TickerEvent } from '../ticker/ticker-event.ts'
+import { loadApiKeys } from './api-keys.ts'
+import { Gateway } from './gateway.ts'
+import { applyMigrations, type Migration, readMigrations } from './migrations.ts'
+import { isPortFree, lastPorts, type PlatformPorts, refuseTakenPorts } from './ports.ts'
+
+export interface LocalPlatformOptions {
+  /** Where all state lives. Default `.starflow` in the current folder. */
+  readonly dataDir?: string
+  /** Ports on 127.0.0.1. Those left out are the ones of the last start if they are free, else free ones. */
+  readonly ports?: Partial<PlatformPorts>
+  /** Folder of the edge functions. Without it there are none. */
+  readonly functionsDir?: string
+  /** Secrets of the edge functions. As on hosted projects, no name may start with `SUPABASE_` or `SB_`. */
+  readonly functionEnv?: Readonly<Record<string, string>>
+  readonly limits?: FunctionsHostOptions['limits']
+  readonly watch?: FunctionsHostOptions['watch']
+  readonly deno?: string
+  /** Major version of Postgres: 17, or 15. Default 17. */
+  readonly major?: PostgresMajor
+  readonly postgres?: Pick<StartPostgresOptions, 'settings' | 'fsync' | 'binariesFrom' | 'cacheDir'>
+  /** Migrations, or the folder of their files; applied as `postgres`. */
+  readonly migrations?: readonly Migration[]
+  readonly migrationsDir?: string
+  readonly onEvent?: (event: PlatformEvent) => void
+}
+
+/** What the local platform tells. Names and numbers, never bodies or secrets; `function.log` is what functions print. */
+export type PlatformEvent =
+  | FunctionsEvent
+  | TickerEvent
+  | { readonly type: 'platform.migrated'; readonly name: string }
+  | { readonly type: 'platform.started'; readonly ports: PlatformPorts; readonly startMs: number }
+
+/** A running local platform. */
+export interface LocalPlatform {
+  /** The database, as `postgres`, which is not a superuser. */
+  readonly databaseUrl: string
+  /** The database, as the superuser `supabase_admin`. */
+  readonly adminUrl: string
+  /** What `SUPABASE_URL` is: `/functions/v1` is below it. */
+  readonly apiUrl: string
+  readonly anonKey: string
+  readonly serviceRoleKey: string
+  readonly jwtSecret: string
+  readonly ports: PlatformPorts
+  readonly dataDir: string
+  readonly functions: FunctionsHost
+  /** Ends the ticker, the isolates, the gateway and Postgres, in this order. When it settles no process of ours lives. */
+  dispose(): Promise<void>
+}
+
+/**
+ * Starts what a Supabase project gives, on this computer and without Docker: Postgres with Supabase's roles and schemas, the
+ * functions host behind an HTTP gateway, and the ticker that runs cron jobs and sends HTTP requests. It knows nothing of
+ * flows. If it fails half-way, all that was started is ended again.
+ *
+ * @throws StarflowError SF001 options, SF501 a requested port is in use, SF502 to SF507 Postgres, SF512 no Deno, SF521 and
+ * SF522 migrations
+ */
+export async function createLocalPlatform(options: LocalPlatformOptions = {}): Promise<LocalPlatform> {
+  const begun = performance.now()
+  const onEvent = options.onEvent ?? (() => {})
+  const functionEnv = checkedFunctionEnv(options.functionEnv ?? {})
+  const migrations = migrationsOf(options)
+  const dataDir = prepareDataDir(resolve(options.dataDir ?? '.starflow'))
+  const keys = loadApiKeys(join(dataDir, 'keys.json'), Date.now())
+
+  const started: (() => Promise<void>)[] = []
+  try {
+    const { server, portsFile, last } = await startDatabase(dataDir, options)
+    started.push(() => server.stop())
+    await preparePlatform(server)
+    const databaseUrl = server.url()
+    for (const name of await applyMigrations(databaseUrl, migrations)) onEvent({ type: 'platform.migrated', name })
+
+    let functions: FunctionsHost | undefined
+    const gateway = new Gateway({ functions: () => functions, health: () => ({ status: 'ok' }) })
+    started.push(() => gateway.stop())
+    const ports = { database: server.port, api: await startGateway(gateway, options.ports?.api, last.api) }
+    const apiUrl = `http://127.0.0.1:${ports.api}`
+
+    functions = new FunctionsHost({
+      functionsDir: options.functionsDir ?? emptyFolder(join(dataDir, 'no-functions')),
+      denoDir: join(dataDir, 'deno'),
+      env: {
+        ...functionEnv,
+        SUPABASE_URL: apiUrl,
+        SUPABASE_ANON_KEY: keys.anonKey,
+        SUPABASE_SERVICE_ROLE_KEY: keys.serviceRoleKey,
+        SUPABASE_DB_URL: databaseUrl,
+      },
+      onEvent,
+      ...pickDefined({ limits: options.limits, watch: options.watch, deno: options.deno }),
+    })
+    const host = functions
+    started.push(() => host.stop())
+    host.start()
+
+    const ticker = new Ticker({ adminUrl: adminUrlOf(server), urlOf: (role) => loginUrl(server, role), onEvent })
+    started.push(() => ticker.stop())
+    ticker.start()
+
+    writeFileSync(portsFile, JSON.stringify(ports))
+    onEvent({ type: 'platform.started', ports, startMs: Math.round(performance.now() - begun) })
+    let disposal: Promise<void> | undefined
+    return Object.freeze({
+      databaseUrl,
+      adminUrl: adminUrlOf(server),
+      apiUrl,
+      ...keys,
+      ports,
+      dataDir,
+      functions: host,
+      dispose: () => {
+        disposal ??= stopAll(started)
+        return disposal
+      },
+    })
+  } catch (error) {
+    await stopAll(started)
+    throw error
+  }
+}
+
+async function startDatabase(
+  dataDir: string,
+  options: LocalPlatformOptions,
+): Promise<{ server: PostgresServer; portsFile: string; last: Partial<PlatformPorts> }> {
+  const portsFile = join(dataDir, 'ports.json')
+  const folder = join(dataDir, 'postgres')
+  const last = lastPorts(portsFile)
+  const { database, api } = options.ports ?? {}
+  // A server that a killed process left behind holds its port by right: starting takes it over.
+  const orphan = existsSync(join(folder, 'PG_VERSION')) ? findPostgres(folder) : undefined
+  await refuseTakenPorts(pickDefined({ database: database === orphan?.port ? undefined : database, api }))
+  const again = last.database !== undefined && (await isPortFree(last.database)) ? last.database : undefined
+  const server = await startPostgres({
+    ...options.postgres,
+    dataDir: folder,
+    major: options.major,
+    port: database ?? orphan?.port ?? again,
+  })
+  return { server, portsFile, last }
+}
+
+async function startGateway(gateway: Gateway, requested: number | undefined, last: number | undefined) {
+  if (requested !== undefined) return gateway.start(requested)
+  return last !== undefined && (await isPortFree(last)) ? gateway.start(last) : gateway.start()
+}
+
+/** Ends the last one first. One that fails to stop does not keep the others running. */
+async function stopAll(started: readonly (() => Promise<void>)[]): Promise<void> {
+  const failures: unknown[] = []
+  for (const stop of started.toReversed()) await stop().catch((error: unknown) => failures.push(error))
+  if (failures.length > 0) throw failures[0]
+}
+
+function migrationsOf({ migrations, migrationsDir }: LocalPlatformOptions): readonly Migration[] {
+  if (migrations !== undefined && migrationsDir !== undefined) {
+    throw new StarflowError({
+      code: 'SF001',
+      message: 'Both migrations and migrationsDir are given.',
+      hint: 'Give one of them.',
+    })
+  }
+  return migrations ?? (migrationsDir === undefined ? [] : readMigrations(resolve(migrationsDir)))
+}
+
+function checkedFunctionEnv(env: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const reserved = Object.keys(env).filter((name) => /^(SUPABASE_|SB_|DENO_)/.test(name))
+  if (reserved.length === 0) return env
+  throw new StarflowError({
+    code: 'SF001',
+    message: `The names ${reserved.join(', ')} are reserved by the platform.`,
+    detail: 'Names that start with SUPABASE_, SB_ or DENO_ cannot be secrets of an edge function.',
+    hint: 'Choose other names in functionEnv.',
+    fields: { reserved },
+  })
+}
+
+/** Secrets lie in it, so it is closed to others; and none of it belongs into a repository. */
+function prepareDataDir(dataDir: string): string {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const ignore = join(dataDir, '.gitignore')
+  if (!existsSync(ignore)) writeFileSync(ignore, '*\n')
+  return dataDir
+}
+
+function emptyFolder(path: string): string {
+  mkdirSync(path, { recursive: true })
+  return path
+}
+
+function adminUrlOf(server: PostgresServer): string {
+  return server.url({ role: 'supabase_admin' })
+}
+
+/** The roles that log in with a password known here. */
+function loginUrl(server: PostgresServer, role: string): string | undefined {
+  return role === 'postgres' || role === 'supabase_admin' || role === 'authenticator' ? server.url({ role }) : undefined
+}
+
+function pickDefined<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never
+}
