@@ -15,7 +15,7 @@ export interface Route<TSlug extends string = string> {
 }
 
 /** Says at run time that a value is a step-queued flow, whichever copy of this package made it. */
-export const stepQueuedBrand: unique symbol = Symbol.for('starflow.stepQueuedFlow')
+const stepQueuedBrand: unique symbol = Symbol.for('starflow.stepQueuedFlow')
 
 /**
  * A flow whose every step has a private queue; its routes are checked and frozen. The slugs are a parameter of their own
