@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { starflow } from './support/sample-project.ts'
+import { starflow } from './support/run-starflow.ts'
 
 describe('the command line', () => {
   test.each([

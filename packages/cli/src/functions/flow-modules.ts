@@ -5,7 +5,7 @@ import { basename, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { StarflowError } from '@starflow/errors'
 import { resolveDenoBinary } from '@starflow/local'
-import type { Project } from '../project/project.ts'
+import { foldersUpward, type Project } from '../project/project.ts'
 
 /** One flow that a module exports, with what its worker functions need. */
 export interface ExportedFlow {
@@ -69,7 +69,7 @@ async function runEvaluator(project: Project, script: string, modules: readonly 
   const mark = `${randomUUID()} `
   const args = [
     ...['run', '--no-prompt', '--allow-read', '--allow-env', '--allow-sys'],
-    ...(existsSync(join(project.root, 'node_modules')) ? ['--node-modules-dir=manual'] : []),
+    ...(hasNodeModules(project) ? ['--node-modules-dir=manual'] : []),
     ...[script, mark, ...modules],
   ]
   const { exitCode, stdout, stderr } = await run(resolveDenoBinary(), args, project.root)
@@ -81,6 +81,11 @@ async function runEvaluator(project: Project, script: string, modules: readonly 
     detail: `Deno ended with exit code ${exitCode}: ${stderr.trim().split('\n').slice(0, 12).join('\n') || '(no output)'}`,
     hint: `Modules in ${relative(project.root, project.functionsDir)}/${FLOWS_FOLDER} only define flows: nothing in them may exit or wait when they are imported.`,
   })
+}
+
+/** npm packages are then taken from there, as they are when the functions run; else Deno fetches them. */
+function hasNodeModules(project: Project): boolean {
+  return foldersUpward(project.root).some((folder) => existsSync(join(folder, 'node_modules')))
 }
 
 function run(command: string, args: readonly string[], cwd: string) {

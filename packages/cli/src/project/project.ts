@@ -25,14 +25,13 @@ const CONFIG_FILES = ['starflow.config.ts', 'starflow.config.js', 'starflow.conf
 const DEFAULTS = { functionsDir: 'supabase/functions', stateDir: '.starflow' } as const
 
 /**
- * Finds the project of a folder: the nearest folder at or above it with a starflow.config file, else with a `supabase`
- * folder, else with a package.json. Throws SF618 for a config that cannot be read or says something unknown.
+ * Finds the project of a folder: the nearest folder at or above it with a starflow.config file or a `supabase` folder, else
+ * with a package.json. Throws SF618 for a config that cannot be read or says something unknown.
  */
 export async function loadProject(from: string): Promise<Project> {
   const folders = foldersUpward(resolve(from))
   const root =
-    folders.find((folder) => configFile(folder) !== undefined) ??
-    folders.find((folder) => isFolder(join(folder, 'supabase'))) ??
+    folders.find((folder) => configFile(folder) !== undefined || isFolder(join(folder, 'supabase'))) ??
     folders.find((folder) => existsSync(join(folder, 'package.json'))) ??
     resolve(from)
   const file = configFile(root)
@@ -88,7 +87,8 @@ function configFile(folder: string): string | undefined {
   return CONFIG_FILES.map((name) => join(folder, name)).find((path) => existsSync(path))
 }
 
-function foldersUpward(folder: string): string[] {
+/** A folder and all above it, the nearest first. */
+export function foldersUpward(folder: string): string[] {
   const above = dirname(folder)
   return above === folder ? [folder] : [folder, ...foldersUpward(above)]
 }

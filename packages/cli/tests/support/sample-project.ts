@@ -1,29 +1,22 @@
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type GenerateOptions, generateFunctions } from '../../src/functions/generate.command.ts'
 import { createOutput } from '../../src/output/output.ts'
-import { runCommandLine } from '../../src/program.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../../../..', import.meta.url))
 
-/** A project in a temporary folder that sees the repository's packages, as a workspace would. */
+/**
+ * A project in a folder of its own, below the repository's folder for local state: there it sees the repository's packages,
+ * and worker functions may read them.
+ */
 export class SampleProject {
-  readonly root = mkdtempSync(join(tmpdir(), 'starflow-project-'))
+  readonly root: string
 
   constructor(files: Readonly<Record<string, string>> = {}) {
-    symlinkSync(join(REPOSITORY, 'node_modules'), join(this.root, 'node_modules'))
-    // As package.json and deno.json of a project with npm dependencies.
+    const parent = join(REPOSITORY, '.starflow/test-projects')
+    mkdirSync(parent, { recursive: true })
+    this.root = mkdtempSync(join(parent, 'project-'))
     this.write('package.json', '{ "name": "sample", "private": true, "type": "module" }')
     this.write('deno.json', '{ "nodeModulesDir": "manual", "workspace": ["supabase/functions/*"] }')
     for (const [path, text] of Object.entries(files)) this.write(path, text)
@@ -66,15 +59,4 @@ export class SampleProject {
   dispose(): void {
     rmSync(this.root, { recursive: true, force: true })
   }
-}
-
-/** Runs a whole command line and returns what it printed and its exit code. */
-export async function starflow(...args: string[]): Promise<{ exitCode: number; stdout: string; stderr: string }> {
-  let stdout = ''
-  let stderr = ''
-  const exitCode = await runCommandLine(args, {
-    stdout: { write: (text) => (stdout += text) },
-    stderr: { write: (text) => (stderr += text) },
-  })
-  return { exitCode, stdout, stderr }
 }

@@ -1,0 +1,89 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type StarflowPlatform, startStarflowPlatform } from '../src/platform/start-starflow-platform.ts'
+import { SampleProject } from './support/sample-project.ts'
+
+const FLOW = `
+import { Flow } from '@starflow/dsl'
+export const double = new Flow<{ value: number }>({ slug: 'double' }).step({ slug: 'multiply' }, ({ value }) => value * 2)
+`
+
+describe('startStarflowPlatform', () => {
+  const project = new SampleProject({ 'supabase/functions/_flows/double.ts': FLOW })
+  const dataDir = join(project.root, '.starflow')
+  const functionsDir = join(project.root, 'supabase/functions')
+  const options = { dataDir, functionsDir }
+  let platform: StarflowPlatform
+
+  beforeAll(async () => {
+    await project.generate()
+    platform = await startStarflowPlatform(options)
+  })
+  afterAll(async () => {
+    await platform.dispose()
+    project.dispose()
+  })
+
+  test('schedules the jobs that start workers and recover stalled tasks', async () => {
+    const jobs = await platform.sql`select jobname from cron.job order by jobname`
+    expect(jobs.map((job) => job.jobname)).toEqual([
+      'pgflow_cleanup_logs',
+      'pgflow_ensure_workers',
+      'pgflow_requeue_stalled_tasks',
+    ])
+  })
+
+  test('a run is completed by a worker that only cron has started', async () => {
+    const { sql } = platform
+    await until(async () => (await sql`select from pgflow.flows where flow_slug = 'double'`).length === 1)
+    const [run] = await sql`select run_id from pgflow.start_flow('double', '{"value": 21}')`
+    await until(async () => {
+      const [state] = await sql`select status from pgflow.runs where run_id = ${run?.run_id}`
+      return state?.status === 'completed'
+    })
+    const [state] = await sql`select output from pgflow.runs where run_id = ${run?.run_id}`
+    expect(state?.output).toEqual({ multiply: 42 })
+  })
+
+  test('a start on the same folder keeps the data, and drops functions that are gone', async () => {
+    await platform.sql`select pgflow.track_worker_function('gone')`
+    await platform.dispose()
+    platform = await startStarflowPlatform(options)
+    const functions = await platform.sql`select function_name from pgflow.worker_functions`
+    expect(functions.map((row) => row.function_name)).toEqual(['double'])
+    expect(await platform.sql`select from pgflow.runs`).not.toHaveLength(0)
+  })
+
+  test('a database of other migrations is refused, and made anew only after a yes', async () => {
+    const migrationsDir = join(project.root, 'supabase/migrations')
+    const migration = join(migrationsDir, '20270101000000_shop.sql')
+    mkdirSync(migrationsDir)
+    writeFileSync(migration, 'create table shop (id int);')
+    const withShop = { ...options, migrationsDir }
+    await platform.dispose()
+    platform = await startStarflowPlatform(withShop)
+    await platform.dispose()
+
+    writeFileSync(migration, 'create table shop (id bigint);')
+    await expect(startStarflowPlatform(withShop)).rejects.toMatchObject({ code: 'SF621' })
+    await expect(startStarflowPlatform({ ...withShop, mayRecreate: () => false })).rejects.toMatchObject({
+      code: 'SF621',
+    })
+    platform = await startStarflowPlatform({ ...withShop, mayRecreate: () => true })
+    expect(await platform.sql`select from pgflow.runs`).toHaveLength(0)
+  })
+})
+
+test('without generated functions the start is refused and nothing is made', async () => {
+  const project = new SampleProject()
+  const dataDir = join(project.root, '.starflow')
+  await expect(startStarflowPlatform({ dataDir, functionsDir: project.root })).rejects.toMatchObject({ code: 'SF619' })
+  expect(project.files('.starflow')).toEqual({})
+  project.dispose()
+})
+
+/** Looks again until the condition holds; the test's own timeout is the limit. */
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 50))
+}
