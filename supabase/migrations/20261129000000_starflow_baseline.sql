@@ -464,11 +464,6 @@ declare
   v_queues text[];
   v_step record;
 begin
-  if not pgflow.is_valid_slug(p_flow_slug) then
-    perform pgflow._raise('SF106', format('"%s" is not a valid flow slug.', p_flow_slug),
-      'A slug starts with a letter, ends with a letter or digit and holds letters, digits and single underscores, at most 128 characters; "run" is reserved.',
-      'Rename the flow.');
-  end if;
   perform pgflow._check_flow_slug_is_free(p_flow_slug);
   if p_queue_mode = 'step' and cardinality(v_slugs) = 0 then
     perform pgflow._raise('SF103', format('Flow "%s" has no steps, so it cannot use per-step queues.', p_flow_slug),
@@ -826,6 +821,11 @@ declare
 begin
   if ensure_flow_compiled.queue_mode is null or ensure_flow_compiled.queue_mode not in ('flow', 'step') then
     perform pgflow._raise('SF118', format('Queue mode "%s" is not known.', ensure_flow_compiled.queue_mode), '', 'Use flow or step.');
+  end if;
+  if not pgflow.is_valid_slug(ensure_flow_compiled.flow_slug) then
+    perform pgflow._raise('SF106', format('"%s" is not a valid flow slug.', ensure_flow_compiled.flow_slug),
+      'A slug starts with a letter, ends with a letter or digit and holds letters, digits and single underscores, at most 128 characters; "run" is reserved.',
+      'Rename the flow.');
   end if;
   v_slugs := array(select s.step_slug from pgflow._shape_steps(ensure_flow_compiled.flow_slug, shape) s order by s.step_index);
   perform pgflow._check_route_map(ensure_flow_compiled.flow_slug, v_slugs, ensure_flow_compiled.queue_mode, route_map);

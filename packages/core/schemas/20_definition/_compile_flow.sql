@@ -10,11 +10,6 @@ declare
   v_queues text[];
   v_step record;
 begin
-  if not pgflow.is_valid_slug(p_flow_slug) then
-    perform pgflow._raise('SF106', format('"%s" is not a valid flow slug.', p_flow_slug),
-      'A slug starts with a letter, ends with a letter or digit and holds letters, digits and single underscores, at most 128 characters; "run" is reserved.',
-      'Rename the flow.');
-  end if;
   perform pgflow._check_flow_slug_is_free(p_flow_slug);
   if p_queue_mode = 'step' and cardinality(v_slugs) = 0 then
     perform pgflow._raise('SF103', format('Flow "%s" has no steps, so it cannot use per-step queues.', p_flow_slug),

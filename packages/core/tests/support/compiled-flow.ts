@@ -1,5 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { type AnyFlow, extractFlowShape, isStepQueuedFlow, type Json, type StepQueuedFlow } from '@starflow/dsl'
+import {
+  type AnyFlow,
+  extractFlowShape,
+  type FlowShape,
+  isStepQueuedFlow,
+  type Json,
+  type QueueMode,
+  type Route,
+  type StepQueuedFlow,
+} from '@starflow/dsl'
 import type { Sql } from 'postgres'
 import { type ClaimedTask, StarflowSql, type TaskReport, type Work } from '../../src/index.ts'
 
@@ -10,9 +19,9 @@ export class CompiledFlow {
   readonly workerId: string
   readonly #sql: Sql
   readonly #queues: ReadonlyMap<string, string>
-  readonly #mode: 'flow' | 'step'
+  readonly #mode: QueueMode
 
-  private constructor(sql: Sql, slug: string, mode: 'flow' | 'step', queues: Map<string, string>, workerId: string) {
+  private constructor(sql: Sql, slug: string, mode: QueueMode, queues: Map<string, string>, workerId: string) {
     this.#sql = sql
     this.core = new StarflowSql(sql)
     this.slug = slug
@@ -23,16 +32,27 @@ export class CompiledFlow {
 
   static async compile(sql: Sql, definition: AnyFlow | StepQueuedFlow<AnyFlow>): Promise<CompiledFlow> {
     const flow = isStepQueuedFlow(definition) ? definition.flow : definition
-    const result = await new StarflowSql(sql).ensureFlowCompiled({
-      flowSlug: flow.slug,
-      shape: extractFlowShape(flow),
-      queueMode: isStepQueuedFlow(definition) ? 'step' : 'flow',
-      routeMap: isStepQueuedFlow(definition) ? definition.routes : null,
-    })
+    return isStepQueuedFlow(definition)
+      ? await CompiledFlow.#compile(sql, flow.slug, extractFlowShape(flow), 'step', definition.routes)
+      : await CompiledFlow.#compile(sql, flow.slug, extractFlowShape(flow), 'flow', null)
+  }
+
+  /** A flow that is only its shape: see `shape` of ./shape.ts. */
+  static async compileShape(sql: Sql, slug: string, shape: FlowShape, mode: QueueMode = 'step'): Promise<CompiledFlow> {
+    return await CompiledFlow.#compile(sql, slug, shape, mode, null)
+  }
+
+  static async #compile(
+    sql: Sql,
+    flowSlug: string,
+    shape: FlowShape,
+    queueMode: QueueMode,
+    routeMap: readonly Route[] | null,
+  ): Promise<CompiledFlow> {
+    const result = await new StarflowSql(sql).ensureFlowCompiled({ flowSlug, shape, queueMode, routeMap })
     const queues = new Map(result.routes.map((route) => [route.stepSlug, route.queueName]))
-    const workerId = randomUUID()
-    const compiled = new CompiledFlow(sql, flow.slug, isStepQueuedFlow(definition) ? 'step' : 'flow', queues, workerId)
-    await compiled.register(workerId)
+    const compiled = new CompiledFlow(sql, flowSlug, queueMode, queues, randomUUID())
+    await compiled.register(compiled.workerId)
     return compiled
   }
 
