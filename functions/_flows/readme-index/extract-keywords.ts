@@ -1,3 +1,4 @@
+/// <reference path="./stopword.d.ts" />
 import { eng } from 'stopword'
 import type { ParsedDocument } from './document.ts'
 

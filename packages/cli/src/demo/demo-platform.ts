@@ -1,0 +1,73 @@
+import type { IsolateInfo } from '@starflow/local'
+import type { Sql } from 'postgres'
+import { startStarflowPlatform } from '../platform/start-starflow-platform.ts'
+import type { BusyWorker } from './chaos.ts'
+
+/** What the demo needs of the platform it runs on. */
+export interface DemoPlatform {
+  readonly sql: Sql
+  readonly databaseUrl: string
+  readonly apiUrl: string
+  /** Kills the process of a worker without telling it; false when it was gone already. */
+  killWorker(worker: BusyWorker): Promise<boolean>
+  /** CPU of all worker functions since the start, after their boot. */
+  cpuMs(): number
+  dispose(): Promise<void>
+}
+
+export interface DemoPlatformOptions {
+  readonly dataDir: string
+  readonly functionsDir: string
+  /** Told what a person should know: a function that does not boot, a line that a function wrote as an error. */
+  readonly note: (text: string) => void
+  /** Asked before an outdated local database is deleted and made anew. */
+  readonly mayRecreate: () => boolean | Promise<boolean>
+}
+
+/** Starts the local platform with all generated functions. What fails leaves nothing behind. */
+export async function startDemoPlatform(options: DemoPlatformOptions): Promise<DemoPlatform> {
+  const { dataDir, functionsDir, note, mayRecreate } = options
+  let endedCpuMs = 0
+  const { platform, sql, dispose } = await startStarflowPlatform({
+    dataDir,
+    functionsDir,
+    mayRecreate,
+    onEvent: (event) => {
+      switch (event.type) {
+        case 'function.exited':
+          endedCpuMs += event.cpuMs
+          break
+        case 'function.boot_failed':
+          note(`${event.error.code}: ${event.error.message}`)
+          break
+        case 'function.log':
+          if (event.level === 'error') note(`${event.name}: ${event.line}`)
+          break
+      }
+    },
+  })
+  return {
+    sql,
+    databaseUrl: platform.databaseUrl,
+    apiUrl: platform.apiUrl,
+    killWorker: async (worker) => {
+      const isolate = isolateOf(worker, platform.functions.isolates())
+      return isolate !== undefined && platform.functions.killIsolate(isolate.id)
+    },
+    cpuMs: () => platform.functions.isolates().reduce((sum, isolate) => sum + isolate.cpuMs, endedCpuMs),
+    dispose,
+  }
+}
+
+/**
+ * The isolate in which a worker lives: of those of its function the youngest that is older than the worker. A worker
+ * registers right after its isolate has booted, and a retired isolate may go on beside its successor.
+ */
+export function isolateOf(
+  worker: Pick<BusyWorker, 'functionName' | 'registeredAtMs'>,
+  isolates: readonly Pick<IsolateInfo, 'id' | 'name' | 'startedAt'>[],
+): Pick<IsolateInfo, 'id'> | undefined {
+  return isolates
+    .filter(({ name, startedAt }) => name === worker.functionName && startedAt.getTime() <= worker.registeredAtMs)
+    .sort((a, b) => b.startedAt.getTime() - a.startedAt.getTime())[0]
+}
