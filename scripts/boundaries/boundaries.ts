@@ -66,7 +66,7 @@ export function describeViolation(violation: Violation): string {
   return `${violation.where}\n  imports ${violation.specifier}\n  rule: ${violation.rule}`
 }
 
-export function isTest(path: string): boolean {
+function isTest(path: string): boolean {
   return /\.test(-d)?\.tsx?$/.test(path) || /^packages\/[^/]+\/tests\//.test(path)
 }
 

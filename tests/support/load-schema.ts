@@ -2,7 +2,7 @@ import type { Sql } from 'postgres'
 import type { SchemaFile } from '../../scripts/schema-files.ts'
 
 /** Where a schema file failed, as a person would look for it. */
-export class SchemaLoadError extends Error {
+class SchemaLoadError extends Error {
   override readonly name = 'SchemaLoadError'
 }
 

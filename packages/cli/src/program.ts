@@ -9,7 +9,7 @@ import { createOutput, type Output, type OutputStreams } from './output/output.t
 import { printError } from './output/print-error.ts'
 
 /** The whole command line. `output` is made late, because `--json` of the command decides how it writes. */
-export function createProgram(outputFor: (options: { json?: boolean }) => Output): Command {
+function createProgram(outputFor: (options: { json?: boolean }) => Output): Command {
   const program = new Command('starflow')
     .description('Durable, typed flows on Supabase.')
     .addHelpText(
