@@ -70,7 +70,7 @@ test('early drop waits for an open request and for promises that beforeunload st
 })
 Deno.serve(() => new Promise((resolve) => setTimeout(() => resolve(new Response('slow')), 700)))`,
     },
-    { limits: { ...LONG, wallClockMs: 1_000 } },
+    { limits: { ...LONG, wallClockMs: 2_400 } },
   )
   expect(await (await call('a')).text()).toBe('slow')
   expect(await log.next('function.exited')).toMatchObject({ reason: 'early_drop' })

@@ -26,6 +26,16 @@ test('stop tells each isolate, lets its promises settle, and leaves no process',
   expect(log.of('function.exited')).toMatchObject([{ reason: 'termination' }, { reason: 'termination' }])
 })
 
+test('an isolate that has nothing to do is told once before it ends', async () => {
+  const { call, host, log } = await startFunctions({
+    'a/index.ts': `addEventListener('beforeunload', (event) => console.log('unload ' + event.detail.reason))
+Deno.serve(() => new Response('ok'))`,
+  })
+  await call('a')
+  await host.stop()
+  expect(log.of('function.log').map(({ line }) => line)).toEqual(['unload termination'])
+})
+
 test('stop kills what does not end within the grace', async () => {
   const { call, host, log } = await startFunctions(
     { 'a/index.ts': 'Deno.serve(() => { EdgeRuntime.waitUntil(new Promise(() => {})); return new Response() })' },
@@ -48,21 +58,27 @@ test('an isolate that boots while the host stops does not outlive it', async () 
   expect(isAlive(pid)).toBe(false)
 })
 
-test('a host that is killed leaves no Deno process', async () => {
+test.each([
+  ['waits', 'EdgeRuntime.waitUntil(new Promise(() => {}))'],
+  // It never reads that its host is gone: the system's CPU limit ends it.
+  ['loops', 'for (;;);'],
+])('a host that is killed leaves no Deno process, also where a function %s', async (_what, code) => {
   const folder = temporaryFolder({
-    'functions/a/index.ts': `setInterval(() => {}, 1000)\nDeno.serve(() => { EdgeRuntime.waitUntil(new Promise(() => {})); return new Response() })`,
+    'functions/a/index.ts': `Deno.serve(() => { console.log('busy'); ${code}; return new Response() })`,
   })
   const source = (path: string) => pathToFileURL(join(import.meta.dirname, '../src', path)).href
   writeFile(
     join(folder, 'host.ts'),
     `import { FunctionsHost } from '${source('functions/functions-host.ts')}'
 import { Gateway } from '${source('platform/gateway.ts')}'
-const host = new FunctionsHost({ functionsDir: '${folder}/functions', denoDir: '${folder}/deno' })
+const host = new FunctionsHost({
+  functionsDir: '${folder}/functions',
+  denoDir: '${folder}/deno',
+  limits: { cpuSoftMs: 1_000, cpuHardMs: 1_000, bootTimeoutMs: 500 },
+  onEvent: (event) => { if (event.type === 'function.log') console.log(host.isolates()[0].pid) },
+})
 const gateway = new Gateway({ functions: () => host, health: () => ({}) })
-gateway.start().then(async (api) => {
-  await fetch('http://127.0.0.1:' + api + '/functions/v1/a')
-  console.log(host.isolates()[0].pid)
-})`,
+gateway.start().then((api) => fetch('http://127.0.0.1:' + api + '/functions/v1/a'))`,
   )
   const host = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), join(folder, 'host.ts')], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -72,5 +88,5 @@ gateway.start().then(async (api) => {
   const pid = Number(line)
   expect(isAlive(pid)).toBe(true)
   host.kill('SIGKILL')
-  await vi.waitUntil(() => !isAlive(pid), { timeout: 5_000, interval: 20 })
+  await vi.waitUntil(() => !isAlive(pid), { timeout: 15_000, interval: 20 })
 })

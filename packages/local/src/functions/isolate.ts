@@ -138,13 +138,13 @@ export class Isolate {
 
   /** Retires, dispatches `beforeunload`, and kills when nothing is left to do or the grace is over. */
   terminate(reason: 'termination' | 'reload'): Promise<ExitReason> {
+    if (this.#ending !== undefined || this.#isGone) return this.exited
+    // Before it is retired, which would ask an idle isolate to drop itself and tell it twice.
+    this.#ending = reason
     this.retire(reason)
-    if (this.#ending === undefined && !this.#isGone) {
-      this.#ending = reason
-      if (this.#port === 0) this.kill(reason)
-      else this.#unload('termination')
-      this.#after(this.#options.limits.terminationGraceMs, () => this.kill(reason))
-    }
+    if (this.#port === 0) this.kill(reason)
+    else this.#unload('termination')
+    this.#after(this.#options.limits.terminationGraceMs, () => this.kill(reason))
     return this.exited
   }
 

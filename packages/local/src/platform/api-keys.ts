@@ -19,7 +19,7 @@ export function loadApiKeys(file: string, now: number): ApiKeys {
 }
 
 /** A JSON web token, signed with HMAC-SHA256. */
-export function signJwt(claims: Readonly<Record<string, unknown>>, secret: string): string {
+function signJwt(claims: Readonly<Record<string, unknown>>, secret: string): string {
   const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
   const content = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode(claims)}`
   return `${content}.${createHmac('sha256', secret).update(content).digest('base64url')}`
