@@ -10,5 +10,11 @@ export function databaseReason(error: unknown): string {
 /** An error about the values that were sent (data exceptions, program limits, too much memory), not the connection. */
 export function isDataError(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code
-  return typeof code === 'string' && /^(22|54|SF3|XX000)/.test(code)
+  return typeof code === 'string' && /^(22|54|SF303|SF304|XX000)/.test(code)
+}
+
+/** The subscription itself is refused: its flow, step or queue is gone. No later call will be answered otherwise. */
+export function isSubscriptionGone(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code
+  return code === 'SF302' || code === '42P01'
 }

@@ -55,7 +55,7 @@ export type LifecycleEvent =
       executionId?: string
     }
   | { level: 'debug'; event: 'worker.transition'; from: LifecycleState; to: LifecycleState }
-  /** Claims nothing more. `reason` is `wall_clock`, `deprecated`, `fenced`, `unknown` or `halted`. */
+  /** Claims nothing more. `reason` is `wall_clock`, `deprecated`, `fenced`, `unknown`, `halted` or `refused`. */
   | { level: 'info'; event: 'worker.deprecated'; reason: string; startedTasks: number }
   /** Told to stop: by the host (`wall_clock`, `cpu`, `memory`, `termination`, …), by `EdgeWorker.stop()`, or drained. */
   | { level: 'info'; event: 'worker.stopping'; reason: string; startedTasks: number }

@@ -243,6 +243,18 @@ describe('Poller', () => {
     poller.end()
   })
 
+  it('gives up a subscription that the database refuses, and still settles', async () => {
+    const { sql, poller, finish } = setUp({ onState: () => poller.stopClaiming() })
+    sql.enqueue(1)
+    poller.start()
+    await tick()
+    sql.settleAndClaim = () => Promise.reject(Object.assign(new Error('no such flow'), { code: 'SF302' }))
+    finish(1)
+    await tick(1000)
+    await poller.drained()
+    expect(sql.reports).toHaveLength(1)
+  })
+
   it('gives back what a claim brings after the signal to stop', async () => {
     const { sql, poller, active } = setUp()
     sql.enqueue(2)

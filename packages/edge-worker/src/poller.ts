@@ -1,4 +1,4 @@
-import { databaseReason, isDataError } from './database-reason.ts'
+import { databaseReason, isDataError, isSubscriptionGone } from './database-reason.ts'
 import type { WorkerEventBody } from './events.ts'
 import {
   DATABASE_BACKOFF_MAX_MS,
@@ -37,7 +37,7 @@ export interface PollerOptions {
   /** Takes a claimed task; called only while this poller claims. */
   readonly onClaimed: (task: ClaimedTask) => void
   /** What the database says of this worker, when that is not `running`. */
-  readonly onState: (state: Exclude<WorkerState, 'running'> | 'halted') => void
+  readonly onState: (state: Exclude<WorkerState, 'running'> | 'halted' | 'refused') => void
   readonly emit: (event: WorkerEventBody) => void
 }
 
@@ -276,6 +276,8 @@ export class Poller {
       failures: this.#failures,
     })
     if (this.#failures >= 2 && this.#reports.length > 0 && isDataError(error)) await this.#settleOneByOne()
+    // A fresh start finds out what is missing and says it.
+    if (isSubscriptionGone(error)) this.#options.onState('refused')
     const until = performance.now() + retryInMs
     // Finished tasks wake the sleeper; the database gets its pause all the same. Only the end cuts it short.
     for (let left = retryInMs; left > 0 && !this.#ended; left = until - performance.now()) {

@@ -14,7 +14,7 @@ export async function isAuthorised(request: Request, secrets: readonly string[])
 }
 
 function bearerToken(header: string | null): string | null {
-  const match = header?.match(/^Bearer\s+(\S+)\s*$/i)
+  const match = header?.match(/^Bearer\s+(.*\S)\s*$/i)
   return match?.[1] ?? null
 }
 

@@ -246,13 +246,13 @@ export class Worker {
   }
 
   /** Claims nothing more and lets started handlers finish. */
-  #deprecate(reason: Exclude<WorkerState, 'running'> | 'halted' | 'wall_clock'): void {
+  #deprecate(reason: Exclude<WorkerState, 'running'> | 'halted' | 'refused' | 'wall_clock'): void {
     if (this.#lifecycle.state !== 'running') return
     this.#lifecycle.transition('deprecated')
     this.#poller?.stopClaiming()
     this.#emit({ level: 'info', event: 'worker.deprecated', reason, startedTasks: this.#executor.activeCount })
     // Only what the database did not say itself has to be told: a fresh worker may then take over.
-    this.#deprecationUntold = reason === 'wall_clock' || reason === 'halted'
+    this.#deprecationUntold = reason === 'wall_clock' || reason === 'halted' || reason === 'refused'
     const told = this.#tellDeprecation().catch((error) => this.#heartbeatFailed(error))
     void Promise.all([told, this.#poller?.drained()]).then(() => {
       if (this.#lifecycle.state === 'deprecated') this.#leave(reason)

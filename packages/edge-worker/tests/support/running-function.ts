@@ -1,0 +1,65 @@
+import { StarflowSql } from '@starflow/core'
+import type { AnyFlow, StepQueuedFlow } from '@starflow/dsl'
+import type { WorkerEvent } from '../../src/events.ts'
+import { subscriptionOf } from '../../src/subscription.ts'
+import { resolveWorkerConfig, type WorkerConfig } from '../../src/worker-config.ts'
+import { WorkerFunction } from '../../src/worker-function.ts'
+import { type TestPlatformOptions, testPlatform } from './test-platform.ts'
+
+const SECRET = 'test secret'
+
+/** A worker function on a real database, in this process. */
+export interface RunningFunction {
+  readonly events: WorkerEvent[]
+  ask(): Promise<Record<string, unknown>>
+  shutDown(reason: string): void
+  /** Settles when its workers have stopped. */
+  settled(): Promise<void>
+  stop(): Promise<void>
+  /** Settles with the first event of this name, past or to come. */
+  event<TName extends WorkerEvent['event']>(name: TName): Promise<Extract<WorkerEvent, { event: TName }>>
+}
+
+/** Makes a worker function; its first {@link RunningFunction.ask} starts it. */
+export function workerFunctionOn(
+  databaseUrl: string,
+  definition: AnyFlow | StepQueuedFlow<AnyFlow>,
+  options: WorkerConfig & { stepSlug?: string; functionName?: string; platform?: TestPlatformOptions } = {},
+): RunningFunction {
+  const { stepSlug, functionName = `fn_${crypto.randomUUID()}`, platform: platformOptions, ...config } = options
+  const platform = testPlatform({
+    ...platformOptions,
+    env: { SUPABASE_DB_URL: databaseUrl, STARFLOW_AUTH_SECRET: SECRET, ...platformOptions?.env },
+  })
+  const events: WorkerEvent[] = []
+  let changed: (() => void)[] = []
+  const workerFunction = new WorkerFunction({
+    platform,
+    connect: (sql) => new StarflowSql(sql),
+    logger: (event) => {
+      events.push(event)
+      const waiting = changed
+      changed = []
+      for (const wake of waiting) wake()
+    },
+  })
+  const { settings, connection } = resolveWorkerConfig(config)
+  workerFunction.add(subscriptionOf(definition, stepSlug), settings, connection)
+  return {
+    events,
+    async ask() {
+      const response = await platform.request(`/${functionName}`, { secret: SECRET })
+      return { http: response.status, ...((await response.json()) as object) }
+    },
+    shutDown: (reason) => platform.shutDown(reason),
+    settled: () => platform.settled(),
+    stop: () => workerFunction.stop(),
+    async event(name) {
+      for (;;) {
+        const found = events.find(({ event }) => event === name)
+        if (found !== undefined) return found as never
+        await new Promise<void>((resolve) => changed.push(resolve))
+      }
+    },
+  }
+}
