@@ -1,0 +1,203 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { testDatabase } from '../../../tests/support/test-database.ts'
+import { CompiledFlow } from './support/compiled-flow.ts'
+import { refusal } from './support/refusal.ts'
+import { type StepSketch, shape } from './support/shape.ts'
+
+const database = await testDatabase()
+const { sql } = database
+
+let count = 0
+const compile = (steps: Record<string, StepSketch>) => CompiledFlow.compileShape(sql, `start${++count}`, shape(steps))
+
+describe('start_flow', () => {
+  test('gives the run back, with its first tasks queued', async () => {
+    const flow = await compile({ a: {}, b: { after: ['a'] } })
+    const [run] = await sql`select * from pgflow.start_flow(${flow.slug}, '{"x": 1}')`
+    expect(run).toMatchObject({
+      flow_slug: flow.slug,
+      status: 'started',
+      input: { x: 1 },
+      output: null,
+      remaining_steps: 2,
+    })
+    expect(await flow.steps(run!.run_id)).toEqual({ a: 'started', b: 'created' })
+    const [message] = await sql.unsafe(`select message from pgmq.q_${flow.queue('a')}`)
+    expect(message).toEqual({ message: { flow_slug: flow.slug, run_id: run!.run_id, step_slug: 'a', task_index: 0 } })
+  })
+
+  test('names a flow that does not exist', async () => {
+    expect(await refusal(sql`select pgflow.start_flow('nowhere', '{}')`)).toMatchObject({
+      code: 'SF201',
+      message: 'Flow "nowhere" does not exist.',
+    })
+  })
+
+  test('refuses an input that is NULL and starts nothing', async () => {
+    const flow = await compile({ a: {} })
+    expect((await refusal(sql`select pgflow.start_flow(${flow.slug}, null)`)).code).toBe('SF203')
+    expect(await sql`select from pgflow.runs where flow_slug = ${flow.slug}`).toHaveLength(0)
+  })
+
+  test('gives the existing run back for the same run_id, unchanged', async () => {
+    const flow = await compile({ a: {} })
+    const runId = randomUUID()
+    const [first] = await sql`select * from pgflow.start_flow(${flow.slug}, '{"n": 1}', ${runId})`
+    const [again] = await sql`select * from pgflow.start_flow(${flow.slug}, '{"n": 2}', ${runId})`
+    expect(again).toEqual(first)
+    expect(await flow.depth('a')).toBe(1)
+  })
+
+  test('refuses a run_id that belongs to another flow', async () => {
+    const [flow, other] = [await compile({ a: {} }), await compile({ a: {} })]
+    const runId = randomUUID()
+    await sql`select pgflow.start_flow(${other.slug}, '{}', ${runId})`
+    expect(await refusal(sql`select pgflow.start_flow(${flow.slug}, '{}', ${runId})`)).toMatchObject({
+      code: 'SF202',
+      message: `Run ${runId} already exists and belongs to flow "${other.slug}".`,
+    })
+  })
+
+  test('by eight callers with one run_id starts one run', async () => {
+    const flow = await compile({ a: {} })
+    const runId = randomUUID()
+    const many = database.connect({ connections: 8 })
+    const runs = await Promise.all(
+      Array.from({ length: 8 }, (_, n) => many`select * from pgflow.start_flow(${flow.slug}, ${n}, ${runId})`),
+    )
+    await many.end()
+    expect(new Set(runs.map(([run]) => JSON.stringify(run))).size).toBe(1)
+    expect(await flow.depth('a')).toBe(1)
+  })
+
+  test('of a flow without steps completes at once with an empty output', async () => {
+    const slug = `start${++count}`
+    await CompiledFlow.compileShape(sql, slug, shape({}), 'flow')
+    const [run] = await sql`select status, output, remaining_steps from pgflow.start_flow(${slug}, '{}')`
+    expect(run).toEqual({ status: 'completed', output: {}, remaining_steps: 0 })
+  })
+
+  test('hides the first message for the start delay of its step', async () => {
+    const flow = await compile({ a: { startDelay: 100 }, b: {} })
+    await flow.start({})
+    const [row] = await sql.unsafe(
+      `select extract(epoch from vt - enqueued_at)::integer as hidden from pgmq.q_${flow.queue('a')}`,
+    )
+    expect(row).toEqual({ hidden: 100 })
+    expect(await flow.claim('a')).toEqual([])
+    expect(await flow.claim('b')).toHaveLength(1)
+  })
+})
+
+describe('start_flows', () => {
+  test('starts one run for each input and answers them in order', async () => {
+    const flow = await compile({ a: {} })
+    const rows = await sql`select input from pgflow.start_flows(${flow.slug}, '[3, "x", null, [1], {"a": 1}]')`
+    expect(rows.map((row) => row.input)).toEqual([3, 'x', null, [1], { a: 1 }])
+    expect(await flow.depth('a')).toBe(5)
+  })
+
+  test('starts nothing for no inputs', async () => {
+    const flow = await compile({ a: {} })
+    expect(await sql`select * from pgflow.start_flows(${flow.slug}, '[]')`).toHaveLength(0)
+  })
+
+  test('gives runs back for run ids that it has seen, and starts only the new ones', async () => {
+    const flow = await compile({ a: {} })
+    const [a, b] = [randomUUID(), randomUUID()]
+    await flow.core.startFlows(flow.slug, [1], [a])
+    expect(await flow.core.startFlows(flow.slug, [7, 8], [a, b])).toEqual([a, b])
+    expect(await sql`select input from pgflow.runs where flow_slug = ${flow.slug} order by input`).toEqual([
+      { input: 1 },
+      { input: 8 },
+    ])
+    expect(await flow.depth('a')).toBe(2)
+  })
+
+  test('refuses the whole call when one run id belongs to another flow', async () => {
+    const [flow, other] = [await compile({ a: {} }), await compile({ a: {} })]
+    const [taken] = await other.start({})
+    expect((await refusal(flow.core.startFlows(flow.slug, [1, 2], [randomUUID(), taken!]))).code).toBe('SF202')
+    expect(await sql`select from pgflow.runs where flow_slug = ${flow.slug}`).toHaveLength(0)
+    expect(await flow.depth('a')).toBe(0)
+  })
+
+  test.each([
+    ['inputs that are no array', `'{}'::jsonb`],
+    ['inputs that are NULL', 'null'],
+    ['fewer run ids than inputs', `'[1, 2]'::jsonb, array[gen_random_uuid()]`],
+  ])('refuses %s', async (_, args) => {
+    const flow = await compile({ a: {} })
+    expect((await refusal(sql.unsafe(`select pgflow.start_flows('${flow.slug}', ${args})`))).code).toBe('SF203')
+  })
+
+  test('gives time-ordered run ids', async () => {
+    const flow = await compile({ a: {} })
+    const [first] = await flow.start({})
+    await sql`select pg_sleep(0.002)`
+    const [second] = await flow.start({})
+    expect(first! < second!).toBe(true)
+    expect(first![14]).toBe('7')
+  })
+})
+
+test('the run output is the object of its completed leaf steps', async () => {
+  const flow = await compile({ a: {}, leaf1: { after: ['a'] }, leaf2: { after: ['a'] }, leaf3: { if: { x: 1 } } })
+  const [runId] = await flow.start({})
+  await flow.drain((task) => ({ of: task.stepSlug }))
+  expect((await flow.run(runId!)).output).toEqual({ leaf1: { of: 'leaf1' }, leaf2: { of: 'leaf2' } })
+})
+
+test('only a root step that is no map is given the run input, and a dependent one its dependencies', async () => {
+  const flow = await compile({ a: {}, b: { after: ['a'] }, c: { after: ['a', 'b'] } })
+  await flow.start({ hello: 1 })
+  const seen: Record<string, unknown> = {}
+  await flow.drain((task) => {
+    seen[task.stepSlug] = [task.input, task.flowInput]
+    return task.stepSlug
+  })
+  expect(seen).toEqual({ a: [{}, { hello: 1 }], b: [{ a: 'a' }, null], c: [{ a: 'a', b: 'b' }, null] })
+})
+
+test('a database clock that steps back trips no constraint', async () => {
+  const flow = await compile({
+    list: { maxAttempts: 2, baseDelay: 0 },
+    each: { map: true, after: ['list'] },
+    gate: { after: ['each'], if: { each: [9] } },
+  })
+  await sql`select pgflow.set_setting('test_clock', 'on')`
+  const clock = database.connect({ connections: 1 })
+  const behind = async (seconds: number) => {
+    await clock`select set_config('pgflow.test_now', (now() - make_interval(secs => ${seconds}))::text, false)`
+  }
+  const call = async (queue: string, step: string, reports: unknown[]) => {
+    const rows = await clock<
+      { kind: string; run_id: string; step_slug: string; task_index: number; attempt: number }[]
+    >`
+      select * from pgflow.settle_and_claim(${flow.workerId}, ${JSON.stringify(reports)}::text::jsonb, ${queue}, ${flow.slug}, 10, ${step})`
+    return rows.filter((row) => row.kind === 'claimed')
+  }
+  const report = (task: object, rest: object) => ({ ...task, ...rest })
+  await behind(0)
+  const [run] = await clock<{ run_id: string }[]>`select run_id from pgflow.start_flow(${flow.slug}, '{}')`
+  await behind(10)
+  const [first] = await call(flow.queue('list'), 'list', [])
+  await behind(20)
+  const [second] = await call(flow.queue('list'), 'list', [report(first!, { status: 'failed', error_message: 'x' })])
+  await behind(30)
+  expect(second?.attempt).toBe(2)
+  await behind(40)
+  await call(flow.queue('list'), 'list', [report(second!, { status: 'completed', output: '[1, 2]' })])
+  await behind(50)
+  const elements = await call(flow.queue('each'), 'each', [])
+  await behind(60)
+  await call(
+    flow.queue('each'),
+    'each',
+    elements.map((task) => report(task, { status: 'completed', output: '0' })),
+  )
+  await clock.end()
+  await sql`select pgflow.set_setting('test_clock', null)`
+  expect(await flow.run(run!.run_id)).toMatchObject({ status: 'completed' })
+})
