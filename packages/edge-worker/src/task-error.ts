@@ -28,7 +28,7 @@ export function describeError(thrown: unknown): TaskError {
 }
 
 /** Cuts to `limit` characters and replaces what Postgres text cannot hold: NUL and lone surrogates. */
-export function storableText(text: string, limit: number): string {
+function storableText(text: string, limit: number): string {
   const cut = text.length > limit ? `${text.slice(0, limit - 1)}…` : text
   // biome-ignore lint/suspicious/noControlCharactersInRegex: NUL is what is looked for.
   return cut.replace(/\u0000|[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g, '\uFFFD')

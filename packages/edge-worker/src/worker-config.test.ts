@@ -40,6 +40,11 @@ describe('resolveWorkerConfig', () => {
     expect(problemsOf({ maxConcurent: 3 })).toMatch(/"maxConcurent" is not an option; the options are maxConcurrent,/)
   })
 
+  it('takes the settings of a step as defineWorkers holds them', () => {
+    const settings = { maxConcurrent: 2, instances: 3, batchSize: undefined }
+    expect(resolveWorkerConfig({ ...settings }).settings).toMatchObject({ maxConcurrent: 2, batchSize: 10 })
+  })
+
   it('names every problem at once', () => {
     const message = problemsOf({ maxConcurrent: 0, batchSize: 'x', onUnsupportedMessage: 'stop' })
     expect(message).toMatch('"maxConcurrent"')

@@ -29,6 +29,8 @@ export interface WorkerConfig {
   readonly connectionString?: string
   /** A postgres.js client for `ctx.sql`, yours to end. The worker opens one connection of its own with the same options. */
   readonly sql?: Sql
+  /** Read when worker functions are generated; a worker itself is always one. Accepted, so that settings can be spread. */
+  readonly instances?: number
   /** `skip` warns about messages that nobody here understands and goes on; `halt` stops this worker function. Default `skip`. */
   readonly onUnsupportedMessage?: 'skip' | 'halt'
 }

@@ -24,5 +24,4 @@ export type ClaimedTask = ClaimAnswer['claimed'][number]
 export type UnsupportedMessage = ClaimAnswer['unsupported'][number]
 export type WorkerState = ClaimAnswer['worker']
 export type TaskReport = Argument<'settleTasks', 1>[number]
-export type FailedReport = Extract<TaskReport, { status: 'failed' }>
 export type TaskToRelease = Argument<'releaseTasks', 1>[number]

@@ -1,0 +1,87 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { StarflowSql } from '@starflow/core'
+import { resolveDenoBinary } from '@starflow/local'
+import { afterEach, expect, test } from 'vitest'
+import { testDatabase } from '../../../tests/support/test-database.ts'
+
+const { sql, url } = await testDatabase()
+const core = new StarflowSql(sql)
+
+const children: ChildProcess[] = []
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+})
+
+/** EdgeWorker in a Deno process: `edge` has the globals of Supabase's edge runtime, `deno` has not. */
+async function startDeno(kind: 'edge' | 'deno', flowSlug: string) {
+  const child = spawn(
+    resolveDenoBinary(),
+    [
+      'run',
+      '--no-prompt',
+      '--cached-only',
+      '--node-modules-dir=manual',
+      '--allow-net',
+      '--allow-env',
+      '--allow-sys',
+      '--allow-read',
+      fileURLToPath(new URL('./support/deno-worker.ts', import.meta.url)),
+      kind,
+      flowSlug,
+    ],
+    {
+      stdio: ['pipe', 'pipe', 'inherit'],
+      env: { ...process.env, SUPABASE_DB_URL: url, STARFLOW_AUTH_SECRET: 's3cret', DENO_NO_UPDATE_CHECK: '1' },
+    },
+  )
+  children.push(child)
+  const lines: string[] = []
+  let changed: (() => void)[] = []
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    lines.push(line)
+    const waiting = changed
+    changed = []
+    for (const wake of waiting) wake()
+  })
+  const line = async (pattern: RegExp): Promise<string> => {
+    for (;;) {
+      const found = lines.find((candidate) => pattern.test(candidate))
+      if (found !== undefined) return found
+      await new Promise<void>((resolve) => changed.push(resolve))
+    }
+  }
+  const port = (await line(/^listening /)).split(' ')[1]
+  const ask = async () => {
+    const response = await fetch(`http://127.0.0.1:${port}/${flowSlug}_function`, { headers: { apikey: 's3cret' } })
+    return { http: response.status, ...((await response.json()) as object) }
+  }
+  return { ask, line, tell: (text: string) => child.stdin.write(`${text}\n`) }
+}
+
+async function outputs(runIds: readonly string[]): Promise<unknown[]> {
+  for (;;) {
+    const rows = await sql`select output from pgflow.runs where run_id in ${sql([...runIds])} and status = 'completed'`
+    if (rows.length === runIds.length) return rows.map(({ output }) => output)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+test('a worker runs unchanged in plain Deno', async () => {
+  const { ask } = await startDeno('deno', 'inPlainDeno')
+  expect(await ask()).toMatchObject({ http: 200, status: 'started', functionName: 'inPlainDeno_function' })
+  expect(await outputs(await core.startFlows('inPlainDeno', [{ n: 20 }]))).toEqual([{ query: 41 }])
+})
+
+test('a worker runs in the edge runtime’s shape, and says farewell at beforeunload', async () => {
+  const { ask, line, tell } = await startDeno('edge', 'inEdge')
+  const { workerId } = (await ask()) as unknown as { workerId: string }
+  expect(await outputs(await core.startFlows('inEdge', [{ n: 20 }]))).toEqual([{ query: 41 }])
+  tell('beforeunload wall_clock')
+  expect(await line(/worker\.stopped/)).toMatch(/reason=wall_clock completedTasks=2 failedTasks=0/)
+  await line(/^nothing to wait for$/)
+  const [row] = await sql`select stopped_at is not null as stopped from pgflow.workers where worker_id = ${workerId}`
+  expect(row).toEqual({ stopped: true })
+  expect(await ask()).toMatchObject({ http: 503, status: 'stopping' })
+})
