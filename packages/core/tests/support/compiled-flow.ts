@@ -10,7 +10,7 @@ import {
   type StepQueuedFlow,
 } from '@starflow/dsl'
 import type { Sql } from 'postgres'
-import { type ClaimedTask, StarflowSql, type TaskReport, type Work } from '../../src/index.ts'
+import { type ClaimedTask, StarflowSql, type TaskIdentity, type TaskReport, type Work } from '../../src/index.ts'
 
 /** A flow that is compiled, with hands to claim and settle its tasks as a worker would. */
 export class CompiledFlow {
@@ -140,6 +140,22 @@ export class CompiledFlow {
     return Number(row.depth)
   }
 
+  /** For how long each message of a step's queue stays hidden, in whole seconds rounded up, in the order of their ids. */
+  async hidden(stepSlug: string): Promise<number[]> {
+    const rows = await this.#sql.unsafe<{ seconds: number }[]>(
+      `select greatest(0, ceil(extract(epoch from vt - clock_timestamp())))::float8 as seconds from pgmq.q_${this.queue(stepSlug)} order by msg_id`,
+    )
+    return rows.map((row) => row.seconds)
+  }
+
+  /** How many messages of a step were archived. */
+  async archived(stepSlug: string): Promise<number> {
+    const [row] = await this.#sql.unsafe<[{ count: number }]>(
+      `select count(*)::integer as count from pgmq.a_${this.queue(stepSlug)}`,
+    )
+    return row.count
+  }
+
   /** Moves every claim of a run into the past, as if that many seconds had gone by: pgmq keeps its own clock. */
   async age(runId: string, seconds: number): Promise<void> {
     await this.#sql`
@@ -160,7 +176,7 @@ export function completed(task: ClaimedTask, output: Json): TaskReport {
 
 export function failed(
   task: ClaimedTask,
-  failure: { errorMessage?: string; retryDelaySeconds?: number; permanent?: boolean } = {},
+  failure: Omit<Partial<Extract<TaskReport, { status: 'failed' }>>, keyof TaskIdentity | 'status'> = {},
 ): TaskReport {
   return { ...identity(task), status: 'failed', errorMessage: 'boom', ...failure }
 }
