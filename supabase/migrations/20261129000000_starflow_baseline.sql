@@ -27,7 +27,7 @@ as $$
     ('events', 'off', 'all, watched or off', '^(all|watched|off)$'),
     ('events_channel', 'private', 'private or public', '^(private|public)$'),
     ('max_requeues', '3', 'a whole number from 0 to 1000', '^(1000|[0-9]{1,3})$'),
-    ('max_retry_delay', '86400', 'seconds, a whole number from 0 to 31536000', '^[0-9]{1,8}$'),
+    ('max_retry_delay', '86400', 'seconds, a whole number from 0 to 9999999', '^[0-9]{1,7}$'),
     ('test_clock', 'off', 'on or off', '^(on|off)$')
 $$;
 

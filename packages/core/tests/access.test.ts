@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { testDatabase } from '../../../tests/support/test-database.ts'
+import { StarflowSql } from '../src/index.ts'
+import { CompiledFlow, completed, failed } from './support/compiled-flow.ts'
+import { refusal } from './support/refusal.ts'
+import { shape } from './support/shape.ts'
+
+const database = await testDatabase()
+const { sql } = database
+const flow = await CompiledFlow.compileShape(sql, 'closed', shape({ a: {} }))
+await flow.start({ secret: true })
+
+describe.each(['anon', 'authenticated'] as const)('%s', (role) => {
+  const client = database.as(role, { claims: { sub: randomUUID(), role } })
+
+  test('may use neither the schema pgflow nor the schema pgmq', async () => {
+    expect(
+      await sql`select has_schema_privilege(${role}, 'pgflow', 'usage') as pgflow, has_schema_privilege(${role}, 'pgmq', 'usage') as pgmq`,
+    ).toEqual([{ pgflow: false, pgmq: false }])
+  })
+
+  test('may execute no function of pgflow, even if it were given the schema', async () => {
+    const open = await sql`
+      select p.oid::regprocedure::text as name from pg_proc p
+      where p.pronamespace = 'pgflow'::regnamespace and has_function_privilege(${role}, p.oid, 'execute')`
+    expect(open).toEqual([])
+  })
+
+  test('may read and change no table of pgflow or pgmq, queues included, even if it were given the schemas', async () => {
+    const open = await sql`
+      select c.oid::regclass::text as name from pg_class c
+      where c.relnamespace in ('pgflow'::regnamespace, 'pgmq'::regnamespace) and c.relkind in ('r', 'v', 'm', 'p')
+        and has_table_privilege(${role}, c.oid, 'select, insert, update, delete, truncate')`
+    expect(open).toEqual([])
+  })
+
+  test.each([
+    `select * from pgflow.start_flow('closed', '{}')`,
+    `select * from pgflow.runs`,
+    `select * from pgflow.claim_tasks('closed__a', 'closed', gen_random_uuid(), 1, 'a')`,
+    `select pgflow.requeue_stalled_tasks()`,
+    `select pgflow.set_setting('local', 'on')`,
+    `select * from pgmq.q_closed__a`,
+    `select * from pgmq.read('closed__a', 1, 1)`,
+  ])('is refused: %s', async (statement) => {
+    expect(await refusal(client.unsafe(statement))).toMatchObject({ code: '42501' })
+  })
+})
+
+describe('service_role', () => {
+  const service = database.as('service_role', { connections: 2 })
+  const core = new StarflowSql(service)
+
+  test('runs a flow to its end: starts, claims, retries, releases and settles', async () => {
+    const steps = shape({ list: {}, each: { map: true, after: ['list'] } }, { baseDelay: 0 })
+    const owned = await CompiledFlow.compileShape(sql, 'served', steps)
+    const workerId = randomUUID()
+    expect(await core.registerWorker({ workerId, queueName: owned.queue('list'), functionName: 'served' })).toBe(
+      'running',
+    )
+    const [runId] = await core.startFlows('served', [{}])
+    const claim = async (stepSlug: string, reports = [] as Parameters<typeof core.settleTasks>[1]) =>
+      (
+        await core.settleAndClaim({
+          workerId,
+          reports,
+          queueName: owned.queue(stepSlug),
+          flowSlug: 'served',
+          stepSlug,
+          qty: 10,
+          onUnsupported: 'skip',
+        })
+      ).claimed
+    const [first] = await claim('list')
+    const [second] = await claim('list', [failed(first!)])
+    expect(await core.releaseTasks(workerId, [{ ...second!, started: false }])).toBe(1)
+    const [third] = await claim('list')
+    const elements = await claim('each', [completed(third!, [1, 2])])
+    await core.settleTasks(
+      workerId,
+      elements.map((task) => completed(task, task.input)),
+    )
+    expect(await core.flowInput(runId!)).toEqual({})
+    expect(await service`select status, output from pgflow.runs where run_id = ${runId!}`).toEqual([
+      { status: 'completed', output: { each: [1, 2] } },
+    ])
+  })
+
+  test('verifies a flow, beats, stops, recovers and sets settings', async () => {
+    const result = await core.ensureFlowCompiled({
+      flowSlug: 'closed',
+      shape: shape({ a: { timeout: 61 } }),
+      queueMode: 'step',
+      routeMap: null,
+      stepSlug: 'a',
+    })
+    expect(result).toMatchObject({ status: 'verified', options: ['step a: timeout changed from unset to 61'] })
+    const workerId = randomUUID()
+    await core.registerWorker({ workerId, queueName: 'closed__a', functionName: 'closed__a' })
+    expect(await core.heartbeat(workerId)).toBe('running')
+    await core.markWorkerStopped(workerId)
+    expect(await core.requeueStalledTasks()).toBe(0)
+    await core.setSetting('max_requeues', '2')
+    await core.setSetting('max_requeues', null)
+  })
+
+  test('reads every table of the schema', async () => {
+    const closed = await sql`
+      select c.relname from pg_class c
+      where c.relnamespace = 'pgflow'::regnamespace and c.relkind in ('r', 'v') and not has_table_privilege('service_role', c.oid, 'select')`
+    expect(closed).toEqual([])
+  })
+})
+
+test('every function that runs with the rights of its owner has an empty search path', async () => {
+  const open = await sql`
+    select p.oid::regprocedure::text as name from pg_proc p
+    where p.pronamespace = 'pgflow'::regnamespace and p.prosecdef
+      and not coalesce(p.proconfig, '{}') @> array['search_path=""']`
+  expect(open).toEqual([])
+})

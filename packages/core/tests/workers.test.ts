@@ -1,0 +1,383 @@
+import { randomUUID } from 'node:crypto'
+import type { Sql, TransactionSql } from 'postgres'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { testDatabase } from '../../../tests/support/test-database.ts'
+import { StarflowSql } from '../src/index.ts'
+import { CompiledFlow } from './support/compiled-flow.ts'
+import { refusal } from './support/refusal.ts'
+import { shape } from './support/shape.ts'
+
+const database = await testDatabase()
+const { sql } = database
+const core = new StarflowSql(sql)
+
+const BASE_URL = 'http://functions.test/v1'
+
+interface Ping {
+  readonly url: string
+  readonly body: unknown
+  readonly headers: Record<string, string>
+  readonly timeout: number
+}
+
+// Stands in for pg_net: keeps what it is asked to send, and fails for functions whose name says so.
+await sql`create extension pg_net`
+await sql`create table public.pings (id serial, url text, body jsonb, headers jsonb, timeout integer)`
+await sql`
+  create or replace function net.http_post(
+    url text, body jsonb default '{}', params jsonb default '{}',
+    headers jsonb default '{"Content-Type": "application/json"}', timeout_milliseconds integer default 5000)
+  returns bigint language plpgsql as $$
+  declare v_id bigint;
+  begin
+    if url like '%raises' then raise exception 'pg_net is down'; end if;
+    if url like '%silent' then return null; end if;
+    if url like '%slowly' then perform pg_sleep(0.1); end if;
+    insert into public.pings (url, body, headers, timeout) values (url, body, headers, timeout_milliseconds) returning id into v_id;
+    return v_id;
+  end $$`
+
+const secret = async (name: string, value: string) => {
+  await sql`delete from vault.secrets where name = ${name}`
+  await sql`select vault.create_secret(${value}, ${name})`
+}
+
+const pings = async () => await sql<Ping[]>`select url, body, headers, timeout from public.pings order by id`
+
+/** One tick of cron: which functions were pinged. */
+const tick = async () => {
+  await sql`truncate public.pings`
+  await sql`select * from pgflow.ensure_workers()`
+  return (await pings()).map((ping) => ping.url.slice(BASE_URL.length + 1))
+}
+
+const worker = async (functionName: string, startMode: 'http' | 'process' = 'http') => {
+  const workerId = randomUUID()
+  await core.registerWorker({ workerId, queueName: functionName, functionName, startMode })
+  return workerId
+}
+
+const workerRow = async (workerId: string) => {
+  const [row] = await sql`select * from pgflow.workers where worker_id = ${workerId}`
+  return row!
+}
+
+const functionRow = async (functionName: string) => {
+  const [row] = await sql`select * from pgflow.worker_functions where function_name = ${functionName}`
+  return row
+}
+
+/** As if that long ago the function had been pinged for the last time. */
+const invokedAgo = (functionName: string, ago: string) =>
+  sql`update pgflow.worker_functions set last_invoked_at = now() - ${ago}::interval where function_name = ${functionName}`
+
+const silentFor = (workerId: string, ago: string) =>
+  sql`update pgflow.workers set last_heartbeat_at = now() - ${ago}::interval, started_at = now() - ${ago}::interval where worker_id = ${workerId}`
+
+class RollBack extends Error {}
+
+const inRolledBack = async (client: Sql, work: (tx: TransactionSql) => Promise<void>) => {
+  await client
+    .begin(async (tx) => {
+      await work(tx)
+      throw new RollBack()
+    })
+    .catch((error: unknown) => {
+      if (!(error instanceof RollBack)) throw error
+    })
+}
+
+beforeEach(async () => {
+  await sql`truncate public.pings`
+  await sql`delete from vault.secrets`
+  await sql`delete from pgflow.workers`
+  await sql`delete from pgflow.worker_functions`
+  await sql`delete from pgflow.settings`
+  await core.setSetting('functions_base_url', BASE_URL)
+  await secret('pgflow_auth_secret', 'dedicated')
+})
+
+describe('a worker', () => {
+  test('that registers is running, and so is its heartbeat', async () => {
+    const workerId = randomUUID()
+    expect(await core.registerWorker({ workerId, queueName: 'q', functionName: 'f' })).toBe('running')
+    expect(await core.heartbeat(workerId)).toBe('running')
+    expect(await workerRow(workerId)).toMatchObject({
+      queue_name: 'q',
+      function_name: 'f',
+      deprecated_at: null,
+      stopped_at: null,
+    })
+  })
+
+  test('makes its function known when it registers', async () => {
+    await worker('f')
+    await worker('p', 'process')
+    expect([await functionRow('f'), await functionRow('p')]).toMatchObject([
+      { enabled: true, start_mode: 'http' },
+      { enabled: true, start_mode: 'process' },
+    ])
+  })
+
+  test('that registers again under its id takes the row over', async () => {
+    const workerId = await worker('f')
+    await core.markWorkerStopped(workerId)
+    expect(await core.registerWorker({ workerId, queueName: 'other', functionName: 'f' })).toBe('running')
+    expect(await workerRow(workerId)).toMatchObject({ queue_name: 'other', deprecated_at: null, stopped_at: null })
+  })
+
+  test('of a disabled function is fenced, and registering does not lift the fence', async () => {
+    await core.trackWorkerFunction('f')
+    await sql`update pgflow.worker_functions set enabled = false`
+    const workerId = randomUUID()
+    expect(await core.registerWorker({ workerId, queueName: 'q', functionName: 'f' })).toBe('fenced')
+    expect(await core.heartbeat(workerId)).toBe('fenced')
+    await core.trackWorkerFunction('f')
+    expect(await functionRow('f')).toMatchObject({ enabled: false })
+  })
+
+  test('that is deprecated or stopped is told by its heartbeat, and keeps the first instant', async () => {
+    const [a, b] = [await worker('f'), await worker('f')]
+    await core.deprecateWorker(a)
+    await core.markWorkerStopped(b)
+    const first = [await workerRow(a), await workerRow(b)]
+    await core.deprecateWorker(a)
+    await core.markWorkerStopped(b)
+    expect([await core.heartbeat(a), await core.heartbeat(b)]).toEqual(['deprecated', 'deprecated'])
+    expect((await workerRow(a)).deprecated_at).toEqual(first[0]!.deprecated_at)
+    expect((await workerRow(b)).stopped_at).toEqual(first[1]!.stopped_at)
+  })
+
+  test('without a row is unknown', async () => {
+    expect(await core.heartbeat(randomUUID())).toBe('unknown')
+  })
+
+  test('that beats is heard of', async () => {
+    const workerId = await worker('f')
+    await silentFor(workerId, '1 hour')
+    await core.heartbeat(workerId)
+    const [row] = await sql`select last_heartbeat_at > now() - interval '5 s' as is_fresh from pgflow.workers`
+    expect(row).toEqual({ is_fresh: true })
+  })
+
+  test('may be pruned although a task names it', async () => {
+    const flow = await CompiledFlow.compileShape(sql, 'pruned', shape({ a: {} }))
+    const [runId] = await flow.start({})
+    await flow.claim('a')
+    await sql`delete from pgflow.workers where worker_id = ${flow.workerId}`
+    expect(await flow.tasks(runId!)).toMatchObject([{ status: 'started' }])
+  })
+})
+
+describe('ensure_workers', () => {
+  test('pings an enabled function without a live worker, with its key, a body and a time limit', async () => {
+    await core.trackWorkerFunction('f')
+    expect(await sql`select * from pgflow.ensure_workers()`).toEqual([
+      { function_name: 'f', invoked: true, request_id: expect.stringMatching(/^\d+$/) },
+    ])
+    expect(await pings()).toEqual([
+      {
+        url: `${BASE_URL}/f`,
+        body: {},
+        headers: { 'Content-Type': 'application/json', Authorization: 'Bearer dedicated', apikey: 'dedicated' },
+        timeout: 10_000,
+      },
+    ])
+  })
+
+  test('falls back to the service role key, also when the dedicated secret is empty', async () => {
+    await secret('pgflow_auth_secret', '')
+    await secret('supabase_service_role_key', 'service')
+    await core.trackWorkerFunction('f')
+    await tick()
+    expect((await pings())[0]!.headers).toMatchObject({ Authorization: 'Bearer service', apikey: 'service' })
+  })
+
+  test('derives the URL of a hosted project from its id', async () => {
+    await core.setSetting('functions_base_url', null)
+    await secret('supabase_project_id', 'abcdef')
+    await core.trackWorkerFunction('f')
+    await tick()
+    expect((await pings())[0]!.url).toBe('https://abcdef.supabase.co/functions/v1/f')
+  })
+
+  test.each(['no key', 'no address'] as const)('does nothing and raises nothing with %s', async (missing) => {
+    if (missing === 'no key') await sql`delete from vault.secrets`
+    else await core.setSetting('functions_base_url', null)
+    await core.trackWorkerFunction('f')
+    expect(await sql`select * from pgflow.ensure_workers()`).toHaveLength(0)
+    expect(await functionRow('f')).toMatchObject({ last_invoked_at: null })
+  })
+
+  test('in the released local mode pings every enabled function at every tick, without a key', async () => {
+    await core.setSetting('functions_base_url', null)
+    await core.setSetting('local', 'on')
+    await sql`delete from vault.secrets`
+    await core.trackWorkerFunction('f')
+    await worker('f')
+    await tick()
+    await sql`select * from pgflow.ensure_workers()`
+    const sent = await pings()
+    expect(sent.map((ping) => ping.url)).toEqual(Array.from({ length: 2 }, () => 'http://kong:8000/functions/v1/f'))
+    expect(sent[0]!.headers).toEqual({ 'Content-Type': 'application/json' })
+  })
+
+  test('with a base URL keeps debounce and liveness also where the database is local', async () => {
+    await core.setSetting('local', 'on')
+    await worker('f')
+    expect(await tick()).toEqual([])
+  })
+
+  test('pings again only after the debounce', async () => {
+    await core.trackWorkerFunction('f')
+    expect([await tick(), await tick()]).toEqual([['f'], []])
+    await invokedAgo('f', '5 s')
+    expect(await tick()).toEqual([])
+    await invokedAgo('f', '7 s')
+    expect(await tick()).toEqual(['f'])
+  })
+
+  test('does not ping a function that has a live worker', async () => {
+    await worker('f')
+    expect(await tick()).toEqual([])
+  })
+
+  test.each([
+    ['11 s', '6 s', []],
+    ['13 s', '6 s', ['f']],
+    ['25 s', '30 s', []],
+  ])(
+    'counts a worker that was last heard of %s ago, with a debounce of %s, as it should',
+    async (ago, debounce, pinged) => {
+      const workerId = await worker('f')
+      await silentFor(workerId, ago)
+      await sql`update pgflow.worker_functions set debounce = ${debounce}::interval`
+      expect(await tick()).toEqual(pinged)
+    },
+  )
+
+  test('replaces a worker that stopped or retired at once, without waiting for the debounce', async () => {
+    await core.trackWorkerFunction('f')
+    await core.trackWorkerFunction('g')
+    expect(await tick()).toEqual(['f', 'g'])
+    await core.markWorkerStopped(await worker('f'))
+    await core.deprecateWorker(await worker('g'))
+    expect(await tick()).toEqual(['f', 'g'])
+    expect(await tick()).toEqual([])
+  })
+
+  test('does not ping for a retired worker while its successor lives', async () => {
+    await core.deprecateWorker(await worker('f'))
+    await worker('f')
+    expect(await tick()).toEqual([])
+  })
+
+  test('never pings a disabled function or a process', async () => {
+    await core.trackWorkerFunction('off')
+    await core.trackWorkerFunction('process', 'process')
+    await sql`update pgflow.worker_functions set enabled = false where function_name = 'off'`
+    expect(await tick()).toEqual([])
+  })
+
+  test('pings a function whose start fails less and less, up to every 5 min', async () => {
+    await core.trackWorkerFunction('f')
+    const waits: number[] = []
+    for (let failures = 1; failures <= 8; failures++) {
+      await core.reportStartFailure('f', 'FlowShapeMismatchError')
+      let seconds = 0
+      for (const candidate of [0, 7, 13, 25, 49, 97, 193, 301]) {
+        await sql`update pgflow.worker_functions set last_invoked_at = null, last_error_at = now() - make_interval(secs => ${candidate})`
+        if ((await tick()).length === 1) {
+          seconds = candidate
+          break
+        }
+      }
+      waits.push(seconds)
+    }
+    expect(waits).toEqual([7, 13, 25, 49, 97, 193, 301, 301])
+  })
+
+  test('pings as usual once a worker has registered after failed starts', async () => {
+    await core.trackWorkerFunction('f')
+    await core.reportStartFailure('f', 'no')
+    expect(await functionRow('f')).toMatchObject({ failed_starts: 1, last_error: 'no' })
+    await core.markWorkerStopped(await worker('f'))
+    expect(await functionRow('f')).toMatchObject({ failed_starts: 0, last_error: null, last_error_at: null })
+    expect(await tick()).toEqual(['f'])
+  })
+
+  test('called ten times at once pings once', async () => {
+    await core.trackWorkerFunction('slowly')
+    const many = database.connect({ connections: 10 })
+    const answers = await Promise.all(Array.from({ length: 10 }, () => many`select * from pgflow.ensure_workers()`))
+    await many.end()
+    expect(answers.flat()).toHaveLength(1)
+    expect(await pings()).toHaveLength(1)
+  })
+
+  test.each([
+    ['raises', 'ping: pg_net is down'],
+    ['silent', null],
+  ])('is not held up by a function whose ping %s, and does not count it as invoked', async (bad, error) => {
+    for (const name of ['a', bad, 'z']) await core.trackWorkerFunction(name)
+    expect(await sql`select function_name, invoked from pgflow.ensure_workers()`).toEqual([
+      { function_name: 'a', invoked: true },
+      { function_name: bad, invoked: false },
+      { function_name: 'z', invoked: true },
+    ])
+    expect(await functionRow(bad)).toMatchObject({ last_invoked_at: null, last_error: error })
+    expect((await functionRow('a'))!.last_invoked_at).not.toBeNull()
+  })
+
+  test('survives a database without pg_net', async () => {
+    await core.trackWorkerFunction('f')
+    await inRolledBack(sql, async (tx) => {
+      await tx`drop extension pg_net cascade`
+      expect(await tx`select function_name, invoked from pgflow.ensure_workers()`).toEqual([
+        { function_name: 'f', invoked: false },
+      ])
+    })
+  })
+
+  test('does nothing and raises nothing in a database without Vault', async () => {
+    await core.trackWorkerFunction('f')
+    await inRolledBack(database.as('supabase_admin', { connections: 1 }), async (tx) => {
+      await tx`alter schema vault rename to gone`
+      expect(await tx`select * from pgflow.ensure_workers()`).toHaveLength(0)
+    })
+  })
+})
+
+describe('report_start_failure', () => {
+  test('makes no row for a function that nobody has tracked', async () => {
+    await core.reportStartFailure('unknown', 'no')
+    expect(await functionRow('unknown')).toBeUndefined()
+  })
+
+  test('changes nothing of an existing row but its error and its count', async () => {
+    await core.trackWorkerFunction('f')
+    await sql`update pgflow.worker_functions set enabled = false, debounce = '9 s'`
+    const before = await functionRow('f')
+    await core.reportStartFailure('f', 'x'.repeat(5000))
+    const after = await functionRow('f')
+    expect(after).toEqual({
+      ...before,
+      last_error: 'x'.repeat(2000),
+      last_error_at: after!.last_error_at,
+      failed_starts: 1,
+    })
+  })
+})
+
+test('track_worker_function changes the start mode of a known function and nothing else', async () => {
+  await core.trackWorkerFunction('f')
+  await sql`update pgflow.worker_functions set enabled = false, debounce = '9 s'`
+  await core.trackWorkerFunction('f', 'process')
+  expect(await functionRow('f')).toMatchObject({ start_mode: 'process', enabled: false })
+})
+
+test('a start mode that does not exist is refused', async () => {
+  expect((await refusal(core.trackWorkerFunction('f', 'telepathy' as 'http'))).message).toContain(
+    'worker_functions_start_mode_check',
+  )
+})
