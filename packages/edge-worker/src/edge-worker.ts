@@ -18,30 +18,40 @@ export interface StepWorkerConfig<TStepSlug extends string> extends WorkerConfig
   readonly stepSlug: TStepSlug
 }
 
+/** What `EdgeWorker.start` takes beside a definition: for a step-queued flow the step is required. */
+export type StartArguments<TDefinition> =
+  TDefinition extends StepQueuedFlow<infer TFlow>
+    ? [configWithStepSlug: StepWorkerConfig<StepSlug<TFlow>>]
+    : [config?: FlowWorkerConfig]
+
+/** The definition, or a sentence about what its flow asks for and a worker does not give. */
+export type Startable<TDefinition> =
+  TDefinition extends StepQueuedFlow<infer TFlow>
+    ? CompatibleFlow<TFlow> extends TFlow
+      ? TDefinition
+      : CompatibleFlow<TFlow>
+    : TDefinition extends AnyFlow
+      ? CompatibleFlow<TDefinition>
+      : never
+
 /** Starts and stops the workers of this function. */
 export interface EdgeWorkerApi {
   /**
-   * Serves a worker for every step of a plain flow. The first authorised request starts it; from then on it claims and
-   * runs tasks until the host ends this instance.
+   * Serves a worker: of a plain flow for all its steps, of a step-queued flow for the one that `stepSlug` names. The
+   * first authorised request starts it; from then on it claims and runs tasks until the host ends this instance. Called
+   * for several queues, one function hosts a worker for each.
    *
-   * @throws StarflowError SF001 for a configuration, SF115 for a stepSlug, SF402 for a second worker on this queue,
-   * SF404 for a step timeout longer than this instance lives, SF401 outside of Deno
+   * @throws StarflowError SF001 for a configuration, SF114 without a stepSlug where one is needed, SF115 with one where
+   * none is, SF107 for an unknown one, SF402 for a second worker on one queue, SF404 for a step timeout longer than this
+   * instance lives, SF401 outside of Deno
    *
    * @example
    * EdgeWorker.start(flow, { maxConcurrent: 10 })
-   */
-  start<TFlow extends AnyFlow>(flow: TFlow & CompatibleFlow<TFlow>, config?: FlowWorkerConfig): void
-  /**
-   * Serves a worker for one step of a step-queued flow.
-   *
-   * @throws like the above, and SF114 without a stepSlug, SF107 for an unknown one
-   *
-   * @example
    * EdgeWorker.start(communityThreads, { stepSlug: 'classify', maxConcurrent: 4 })
    */
-  start<TFlow extends AnyFlow>(
-    flow: StepQueuedFlow<TFlow> & { readonly flow: CompatibleFlow<TFlow> },
-    config: StepWorkerConfig<StepSlug<NoInfer<TFlow>>>,
+  start<TDefinition extends AnyFlow | StepQueuedFlow>(
+    definition: TDefinition & Startable<TDefinition>,
+    ...config: StartArguments<TDefinition>
   ): void
   /** Ends all workers of this function: started handlers get 5 s, everything else is given back. Twice is fine. */
   stop(): Promise<void>

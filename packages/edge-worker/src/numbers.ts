@@ -30,6 +30,8 @@ export const SETTLE_COALESCE_COUNT = 5
 
 export const DATABASE_BACKOFF_MIN_MS = 100
 export const DATABASE_BACKOFF_MAX_MS = 5000
+/** A leaving worker has not that long. */
+export const DATABASE_BACKOFF_LEAVING_MS = 400
 
 /** A local recompilation waits for the old workers to drain. */
 export const DRAINING_RETRY_MS = 500

@@ -183,6 +183,23 @@ describe('Poller', () => {
     poller.end()
   })
 
+  it('tries again at once when it is told to leave, and then does not wait long', async () => {
+    const { sql, poller, finish, events } = setUp()
+    sql.enqueue(1)
+    poller.start()
+    await tick()
+    const gone = () => Promise.reject(new Error('gone away'))
+    Object.assign(sql, { settleAndClaim: gone, settleTasks: gone })
+    finish(1)
+    await tick(20_000)
+    const failures = events.length
+    poller.stopClaiming()
+    await tick(0)
+    expect(events).toHaveLength(failures + 1)
+    expect(events.at(-1)).toMatchObject({ event: 'database.failing', retryInMs: 400 })
+    poller.end()
+  })
+
   it('logs a refused report, and says when it may have been a repetition', async () => {
     const { sql, poller, finish, events } = setUp()
     sql.enqueue(1)

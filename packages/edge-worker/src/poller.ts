@@ -1,6 +1,7 @@
 import { databaseReason, isDataError, isSubscriptionGone } from './database-reason.ts'
 import type { WorkerEventBody } from './events.ts'
 import {
+  DATABASE_BACKOFF_LEAVING_MS,
   DATABASE_BACKOFF_MAX_MS,
   DATABASE_BACKOFF_MIN_MS,
   SETTLE_COALESCE_COUNT,
@@ -266,7 +267,8 @@ export class Poller {
 
   async #backOff(error: unknown): Promise<void> {
     this.#failures++
-    const retryInMs = Math.min(DATABASE_BACKOFF_MIN_MS * 2 ** (this.#failures - 1), DATABASE_BACKOFF_MAX_MS)
+    const longest = this.#claiming ? DATABASE_BACKOFF_MAX_MS : DATABASE_BACKOFF_LEAVING_MS
+    const retryInMs = Math.min(DATABASE_BACKOFF_MIN_MS * 2 ** Math.min(this.#failures - 1, 20), longest)
     this.#options.emit({
       level: 'warn',
       event: 'database.failing',
@@ -279,8 +281,13 @@ export class Poller {
     // A fresh start finds out what is missing and says it.
     if (isSubscriptionGone(error)) this.#options.onState('refused')
     const until = performance.now() + retryInMs
-    // Finished tasks wake the sleeper; the database gets its pause all the same. Only the end cuts it short.
-    for (let left = retryInMs; left > 0 && !this.#ended; left = until - performance.now()) {
+    const wasClaiming = this.#claiming
+    // Finished tasks wake the sleeper; the database gets its pause all the same. A worker that leaves tries once more.
+    for (
+      let left = retryInMs;
+      left > 0 && !this.#ended && this.#claiming === wasClaiming;
+      left = until - performance.now()
+    ) {
       await this.#waker.sleep(left)
     }
   }

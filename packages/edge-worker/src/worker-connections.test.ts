@@ -37,6 +37,20 @@ describe('openConnections', () => {
   })
 })
 
+describe('openConnections, given a URL that is none', () => {
+  it('says so without repeating its password', () => {
+    try {
+      openConnections({ databaseUrl: 'postgres://user:100%word@host:5432/db' }, 2, 'test')
+      expect.unreachable()
+    } catch (error) {
+      expect(isStarflowError(error, 'SF001')).toBe(true)
+      expect(`${(error as Error).stack} ${JSON.stringify(error)} ${String((error as Error).cause)}`).not.toMatch(
+        'word@',
+      )
+    }
+  })
+})
+
 describe('parseDatabaseUrl', () => {
   it('tells a pooler by port or note, and takes the note out', () => {
     expect(parseDatabaseUrl(`${URL}?pgbouncer=true&sslmode=require`)).toEqual({

@@ -39,9 +39,9 @@ export function openConnections(
   if (url === undefined) throw new Error('A worker without a database URL cannot have been admitted.')
   const { cleanUrl, isTransactionPooler } = parseDatabaseUrl(url)
   const prepare = !isTransactionPooler
-  const own = postgres(cleanUrl, { ...options, prepare, max: 1, idle_timeout: undefined, fetch_types: false })
+  const own = client(cleanUrl, { ...options, prepare, max: 1, idle_timeout: undefined, fetch_types: false })
   const handlers =
-    maxPgConnections > 1 ? postgres(cleanUrl, { ...options, prepare, max: maxPgConnections - 1 }) : undefined
+    maxPgConnections > 1 ? client(cleanUrl, { ...options, prepare, max: maxPgConnections - 1 }) : undefined
   return {
     own,
     handlers,
@@ -77,6 +77,19 @@ export function refusedSql(): Sql {
     })
   }
   return new Proxy(refuse, { apply: refuse, get: refuse }) as unknown as Sql
+}
+
+function client(url: string, options: postgres.Options<Record<string, never>>): Sql {
+  try {
+    return postgres(url, options)
+  } catch {
+    // Without the cause: some runtimes repeat the URL in it, with its password.
+    throw new StarflowError({
+      code: 'SF001',
+      message: 'The database URL is not valid.',
+      hint: 'It looks like postgres://user:password@host:5432/database; special characters in the password are percent-encoded.',
+    })
+  }
 }
 
 async function end(timeoutMs: number, ...clients: Sql[]): Promise<void> {

@@ -145,11 +145,9 @@ export class WorkerFunction {
   }
 
   async #startWorker(entry: Registration, functionName: string): Promise<WorkerAnswer> {
-    const { platform, connect, logger, newWorkerId = () => crypto.randomUUID(), open = openConnections } = this.#options
+    const { platform, connect, logger, newWorkerId = () => crypto.randomUUID() } = this.#options
     const { subscription, settings, connection } = entry
-    this.#requireDatabaseUrl(connection)
-    const source = { ...connection, databaseUrl: this.#environment.databaseUrl }
-    const connections = open(source, settings.maxPgConnections, `starflow ${functionName}`)
+    const connections = this.#open(connection, settings.maxPgConnections, functionName)
     const worker = new Worker({
       workerId: newWorkerId(),
       functionName,
@@ -174,12 +172,16 @@ export class WorkerFunction {
     }
   }
 
-  #requireDatabaseUrl(connection: WorkerConnection): void {
+  /** Connects nothing yet; refuses an environment in which it never could. */
+  #open(connection: WorkerConnection, maxPgConnections: number, functionName: string): WorkerConnections {
+    const { platform, open = openConnections } = this.#options
+    const { databaseUrl } = this.#environment
     try {
       requireEnvironment(this.#environment, {
         databaseUrl: connection.sql === undefined && connection.connectionString === undefined,
-        secret: this.#options.platform.startMode === 'http',
+        secret: platform.startMode === 'http',
       })
+      return open({ ...connection, databaseUrl }, maxPgConnections, `starflow ${functionName}`)
     } catch (error) {
       this.#log({ level: 'error', event: 'worker.start_failed', ...errorParts(error) })
       throw error
