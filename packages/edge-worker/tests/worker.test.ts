@@ -384,7 +384,11 @@ describe('a worker’s connections', () => {
   })
 
   test('keep a heartbeat going while a poll is slow', { timeout: 20_000 }, async () => {
-    const flow = new Flow({ slug: 'beats' }).step({ slug: 'work' }, () => 1)
+    let end = () => {}
+    const flow = new Flow({ slug: 'beats' }).step(
+      { slug: 'work' },
+      () => new Promise<void>((resolve) => (end = resolve)),
+    )
     const worker = workerOn(flow)
     const { workerId } = await worker.ask()
     const heartbeat = async () =>
@@ -392,11 +396,13 @@ describe('a worker’s connections', () => {
         await sql<{ at: string }[]>`
         select last_heartbeat_at::text as at from pgflow.workers where worker_id = ${workerId as string}`
       )[0]!.at
-    const before = await heartbeat()
-    // A run's lock, held by somebody else: the settle call waits for it.
     const [runId] = await core.startFlows('beats', [{}])
+    await until(async () => (await tasksOf(runId!))[0]?.status === 'started')
+    const before = await heartbeat()
     await sql.begin(async (transaction) => {
+      // A run's lock, held by somebody else: the settle call waits for it.
       await transaction`select from pgflow.runs where run_id = ${runId!} for update`
+      end()
       await until(async () => (await heartbeat()) !== before)
       expect(await statusesOf([runId!])).toEqual(['started'])
     })
