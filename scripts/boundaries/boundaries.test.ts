@@ -61,6 +61,19 @@ describe('directions between packages', () => {
     expect(violationsOf('packages/dsl/src/flow.ts', "import { join } from 'node:path'")).toEqual([])
   })
 
+  test('an import of types is declared by their @types package', () => {
+    const manifest = { ...dsl, devDependencies: { '@types/mdast': '4.0.4' } }
+    const violations = (source: string) => violationsOf('packages/dsl/src/a.ts', source, { dsl: manifest })
+    expect(violations("import type { Root } from 'mdast'")).toEqual([])
+    expect(violations("import { Root } from 'mdast'")).toHaveLength(1)
+  })
+
+  test('cli may take types, and only types, from functions', () => {
+    const path = 'packages/cli/src/demo/a.ts'
+    expect(violationsOf(path, "import type { X } from '../../../../functions/_flows/x.ts'")).toEqual([])
+    expect(violationsOf(path, "import { x } from '../../../../functions/_flows/x.ts'")).toHaveLength(1)
+  })
+
   test('a forbidden dependency in package.json is a violation even when nothing imports it', () => {
     const manifest = { ...dsl, dependencies: { '@starflow/core': '0.0.0' } }
     expect(findViolations([], { dsl: manifest })).toEqual([

@@ -80,7 +80,10 @@ function brokenRule(
   const { specifier } = found
   if (specifier.startsWith('.')) {
     const target = posix.join(posix.dirname(path), specifier)
-    return target.startsWith(room.folder) ? undefined : `${name} imports other rooms by package name, not by path`
+    if (target.startsWith(room.folder)) return undefined
+    // Functions are no package, so a path is the only way to them.
+    const isAllowed = target.startsWith('functions/') && mayImport(room, 'functions', found.isTypeOnly)
+    return isAllowed ? undefined : `${name} imports other rooms by package name, not by path`
   }
   const ours = OURS.exec(specifier)?.[1]
   if (ours !== undefined && ours !== name && !mayImport(room, ours, found.isTypeOnly)) return direction(name, room)
@@ -88,6 +91,7 @@ function brokenRule(
   if (room.confined?.packages.includes(packageName) && !path.startsWith(`${room.folder}${room.confined.to}`)) {
     return `in ${name} only ${room.confined.to} may import ${packageName}: ${room.confined.why}`
   }
+  if (found.isTypeOnly && isDeclaredForTypes(manifest, packageName)) return undefined
   if (manifest !== undefined && !isDeclared(manifest, packageName)) {
     return `${name} imports only what its package.json lists under dependencies`
   }
@@ -124,6 +128,12 @@ function isDeclared(manifest: Manifest, packageName: string): boolean {
     BUILTINS.has(packageName) ||
     Object.hasOwn({ ...manifest.dependencies, ...manifest.peerDependencies }, packageName)
   )
+}
+
+/** Types vanish before anything runs, so what only development installs will do: `@types/mdast` for `mdast`. */
+function isDeclaredForTypes(manifest: Manifest | undefined, packageName: string): boolean {
+  const typesPackage = `@types/${packageName.replace(/^@/, '').replace('/', '__')}`
+  return Object.hasOwn({ ...manifest?.dependencies, ...manifest?.devDependencies }, typesPackage)
 }
 
 /** `@scope/name` or `name` of a specifier, without its `npm:` and version. */
