@@ -182,7 +182,7 @@ describe('a slow step', () => {
     new Flow<{ step: string }>({ slug })
       .step(
         { slug: 'slow', if: { step: 'slow' } },
-        () => new Promise<string>((resolve) => setTimeout(resolve, 150, '')),
+        () => new Promise<string>((resolve) => setTimeout(resolve, 250, '')),
       )
       .step({ slug: 'fast', if: { step: 'fast' } }, () => 'fast')
 
@@ -198,9 +198,11 @@ describe('a slow step', () => {
   }
 
   test('delays a fast one in flow mode, and not in step mode', async () => {
-    await workerOn(slowAndFast('sharedSpeed'), { maxConcurrent: 2 }).ask()
+    // An idle worker's pause is no delay by a slow step.
+    const settings = { maxConcurrent: 2, maxPollIntervalMs: 20 }
+    await workerOn(slowAndFast('sharedSpeed'), settings).ask()
     const flow = withStepQueues(slowAndFast('splitSpeed'))
-    await Promise.all(workersOn(flow, { maxConcurrent: 2 }).map((worker) => worker.ask()))
+    await Promise.all(workersOn(flow, settings).map((worker) => worker.ask()))
     const [inFlowMode, inStepMode] = [await fastStepTook('sharedSpeed'), await fastStepTook('splitSpeed')]
     expect(inFlowMode / inStepMode).toBeGreaterThan(3)
   })
