@@ -92,7 +92,7 @@ export function progressTable({ queues }: Progress): string[] {
 }
 
 /** One line for logs. Each step shows queued/in flight/done, and its live workers. */
-export function progressLine(progress: Progress, elapsedMs: number): string {
+function progressLine(progress: Progress, elapsedMs: number): string {
   const { runs, queues } = progress
   const ended = runs.completed + runs.failed
   const steps = queues.map(

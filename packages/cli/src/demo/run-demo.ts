@@ -15,10 +15,10 @@ import { type DemoSummary, readRunFacts, summarize, summaryLines } from './summa
 import { formatDuration } from './text-table.ts'
 import { waitForWorkers } from './wait-for-workers.ts'
 
-export const DEMO_FLOW = 'readmeIndexV1'
+const DEMO_FLOW = 'readmeIndexV1'
 
 /** The repository: the demo reads its flows, and by default its packages. */
-export const REPOSITORY = fileURLToPath(new URL('../../../../', import.meta.url))
+const REPOSITORY = fileURLToPath(new URL('../../../../', import.meta.url))
 
 const TICK_MS = 1_000
 /** Longer than any recovery takes: a killed worker's tasks are back after half a minute. */

@@ -33,7 +33,7 @@ export async function searchDocuments(words: string, options: SearchOptions, out
 }
 
 /** Hits as lines for a person; matches are bold in a terminal and between asterisks elsewhere. */
-export function searchLines(words: string, hits: readonly SearchHit[], { colors, isInteractive }: Output): string[] {
+function searchLines(words: string, hits: readonly SearchHit[], { colors, isInteractive }: Output): string[] {
   if (hits.length === 0) return [`No document has: ${printable(words)}`]
   const mark = (text: string) => (isInteractive ? colors.bold(colors.yellow(text)) : `*${text}*`)
   return hits.flatMap((hit, index) => {
