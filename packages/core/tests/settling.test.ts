@@ -400,6 +400,23 @@ test('two connections that complete the two parents of a step at once start it o
   expect((await flow.run(runId!)).status).toBe('completed')
 })
 
+test('two connections that complete the last two elements of a map at once give it both outputs', async () => {
+  const flow = await compile({ each: { map: true } })
+  const [runId] = await flow.start([0, 1])
+  const tasks = await flow.claim('each')
+  const [early, late] = [database.connect(), database.connect({ settings: { application_name: 'late element' } })]
+  let settlingLate: Promise<unknown> | undefined
+  await early.begin(async (tx) => {
+    await new StarflowSql(tx as unknown as typeof sql).settleTasks(flow.workerId, [completed(tasks[0]!, 'early')])
+    settlingLate = new StarflowSql(late).settleTasks(flow.workerId, [completed(tasks[1]!, 'late')])
+    await untilBlocked(sql, 'late element')
+  })
+  expect(await settlingLate).toMatchObject([{ accepted: true }])
+  await Promise.all([early.end(), late.end()])
+  const outputs = tasks[0]!.taskIndex === 0 ? ['early', 'late'] : ['late', 'early']
+  expect((await flow.run(runId!)).output).toEqual({ each: outputs })
+})
+
 test('two connections that settle the same runs in opposite order do not deadlock', async () => {
   const flow = await compile({ a: {}, b: {} })
   await flow.start(...Array.from({ length: 40 }, (_, n) => n))
