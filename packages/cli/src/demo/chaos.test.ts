@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type BusyWorker, Chaos, type ChaosView } from './chaos.ts'
+import { type BusyWorker, Chaos, type ChaosPace, type ChaosView } from './chaos.ts'
 
 const worker = (workerId: string, queue: string, registeredAtMs = 0): BusyWorker => ({
   workerId,
@@ -8,7 +8,10 @@ const worker = (workerId: string, queue: string, registeredAtMs = 0): BusyWorker
   registeredAtMs,
 })
 
-function chaosOver(views: Partial<ChaosView>[], options: { minKills?: number; isAlive?: boolean } = {}) {
+function chaosOver(
+  views: Partial<ChaosView>[],
+  options: { minKills?: number; paces?: { first: ChaosPace; then: ChaosPace }; isAlive?: boolean } = {},
+) {
   const killed: string[] = []
   let turn = 0
   const chaos = new Chaos({
@@ -25,7 +28,7 @@ function chaosOver(views: Partial<ChaosView>[], options: { minKills?: number; is
     },
     random: () => 0,
     minKills: options.minKills ?? 5,
-    restMs: { afterKill: 0, idle: 0 },
+    paces: options.paces ?? { first: { restMs: 0, minAgeMs: 0 }, then: { restMs: 0, minAgeMs: 0 } },
   })
   return { chaos, killed }
 }
@@ -66,6 +69,14 @@ test('a worker that was gone already is not counted', async () => {
   expect(chaos.killed).toBe(0)
 })
 
+test('after its first kills it spares young workers', async () => {
+  const busy = [worker('first', 'a', 2_900), worker('young', 'b', 1_000), worker('grown', 'c', 500)]
+  const paces = { first: { restMs: 0, minAgeMs: 100 }, then: { restMs: 0, minAgeMs: 2_500 } }
+  const { chaos, killed } = chaosOver([{ busy, nowMs: 3_000 }], { minKills: 1, paces })
+  expect([await chaos.killOne(), await chaos.killOne(), await chaos.killOne()]).toEqual(['killed', 'killed', 'nobody'])
+  expect(killed).toEqual(['first', 'grown'])
+})
+
 test('it starts once, stops at any time, and survives a failing look', async () => {
   let looks = 0
   const errors: unknown[] = []
@@ -81,7 +92,7 @@ test('it starts once, stops at any time, and survives a failing look', async () 
     },
     kill: () => true,
     onError: (error) => errors.push(error),
-    restMs: { afterKill: 1, idle: 1 },
+    paces: { first: { restMs: 1, minAgeMs: 0 }, then: { restMs: 1, minAgeMs: 0 } },
   })
   await chaos.stop()
   chaos.start()

@@ -26,11 +26,25 @@ interface ChaosOptions {
   /** From 0 to below 1. */
   readonly random?: () => number
   readonly minKills?: number
-  /** How long it rests after a kill, and after finding nobody to kill. */
-  readonly restMs?: { readonly afterKill: number; readonly idle: number }
+  /** How it goes about its first `minKills`, and how after them. */
+  readonly paces?: { readonly first: ChaosPace; readonly then: ChaosPace }
+}
+
+export interface ChaosPace {
+  /** About how long it rests between two looks: half of it to one and a half. */
+  readonly restMs: number
+  /** How long a worker has lived at least when it is killed, by the database's clock. */
+  readonly minAgeMs: number
 }
 
 const MIN_KILLS = 5
+
+/**
+ * Keen at first, so that the kills are had before the work is done. Then it looks at random moments and spares young
+ * workers: a fresh worker is slow at its first tasks, and a killer that waits for them takes the same tasks down again and
+ * again, until they have no attempt left.
+ */
+const PACES = { first: { restMs: 200, minAgeMs: 1_000 }, then: { restMs: 1_000, minAgeMs: 2_500 } } as const
 
 /**
  * Kills random workers in the middle of their work, to show that none of it is lost: never a second one of a queue before
@@ -65,16 +79,14 @@ export class Chaos {
   }
 
   async #run(stopped: AbortSignal): Promise<void> {
-    const restMs = this.#options.restMs ?? { afterKill: 2_000, idle: 100 }
+    const { random = Math.random, onError } = this.#options
     while (!stopped.aborted) {
+      await rest(this.#pace.restMs * (0.5 + random()), stopped)
+      if (stopped.aborted) return
       try {
-        const outcome = await this.killOne()
-        if (outcome === 'over') return
-        const jitter = 0.5 + (this.#options.random ?? Math.random)()
-        await rest(outcome === 'killed' ? restMs.afterKill * jitter : restMs.idle, stopped)
+        if ((await this.killOne()) === 'over') return
       } catch (error) {
-        this.#options.onError?.(error)
-        await rest(restMs.afterKill, stopped)
+        onError?.(error)
       }
     }
   }
@@ -84,7 +96,7 @@ export class Chaos {
     const { look, kill, onKill, random = Math.random, minKills = MIN_KILLS } = this.#options
     const view = await look()
     if (view.lastStepsStarted && this.killed >= minKills) return 'over'
-    const candidates = view.busy.filter((worker) => this.#mayKill(worker))
+    const candidates = view.busy.filter((worker) => this.#mayKill(worker, view.nowMs))
     const victim = candidates[Math.floor(random() * candidates.length)]
     if (victim === undefined || !(await kill(victim))) return 'nobody'
     this.#killedIds.add(victim.workerId)
@@ -93,7 +105,13 @@ export class Chaos {
     return 'killed'
   }
 
-  #mayKill({ workerId, queue, registeredAtMs }: BusyWorker): boolean {
+  get #pace(): ChaosPace {
+    const { paces = PACES, minKills = MIN_KILLS } = this.#options
+    return this.killed < minKills ? paces.first : paces.then
+  }
+
+  #mayKill({ workerId, queue, registeredAtMs }: BusyWorker, nowMs: number): boolean {
+    if (nowMs - registeredAtMs < this.#pace.minAgeMs) return false
     const killedAtMs = this.#killedAtMs.get(queue)
     return !this.#killedIds.has(workerId) && (killedAtMs === undefined || registeredAtMs > killedAtMs)
   }
