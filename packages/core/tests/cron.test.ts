@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { testDatabase } from '../../../tests/support/test-database.ts'
+
+const { sql } = await testDatabase()
+await sql`create extension pg_cron`
+
+test('the set-up functions schedule the jobs that operators know by name', async () => {
+  const [workers] = await sql`select pgflow.setup_ensure_workers_cron() as text`
+  await sql`select pgflow.setup_requeue_stalled_tasks_cron()`
+  expect(workers!.text).toContain('pgflow_ensure_workers')
+  expect(await sql`select jobname, schedule, command from cron.job order by jobname`).toEqual([
+    {
+      jobname: 'pgflow_cleanup_logs',
+      schedule: '0 * * * *',
+      command: expect.stringContaining('pgflow.cleanup_ensure_workers_logs()'),
+    },
+    {
+      jobname: 'pgflow_ensure_workers',
+      schedule: '1 second',
+      command: expect.stringContaining('pgflow.ensure_workers()'),
+    },
+    {
+      jobname: 'pgflow_requeue_stalled_tasks',
+      schedule: '15 seconds',
+      command: expect.stringContaining('requeue_stalled_tasks'),
+    },
+  ])
+})
+
+test('setting up again changes the interval and adds no job', async () => {
+  await sql`select pgflow.setup_ensure_workers_cron('5 seconds'), pgflow.setup_ensure_workers_cron('2 seconds')`
+  expect(await sql`select schedule from cron.job where jobname = 'pgflow_ensure_workers'`).toEqual([
+    { schedule: '2 seconds' },
+  ])
+})
+
+test('the log clean-up removes old runs of our own jobs and of no other', async () => {
+  await sql`select pgflow.setup_ensure_workers_cron()`
+  await sql`select cron.schedule('somebody_elses', '30 seconds', 'select 1')`
+  await sql`
+    insert into cron.job_run_details (jobid, runid, command, status, start_time, end_time)
+    select j.jobid, row_number() over (), j.command, 'succeeded', now() - age, now() - age
+    from cron.job j cross join (values (interval '25 hours'), (interval '1 hour')) as a(age)
+    where j.jobname in ('pgflow_ensure_workers', 'somebody_elses')`
+  expect(await sql`select * from pgflow.cleanup_ensure_workers_logs(24)`).toEqual([{ cron_deleted: '1' }])
+  expect(
+    await sql`select j.jobname, count(*)::integer from cron.job_run_details d join cron.job j on j.jobid = d.jobid group by 1 order by 1`,
+  ).toEqual([
+    { jobname: 'pgflow_ensure_workers', count: 1 },
+    { jobname: 'somebody_elses', count: 2 },
+  ])
+})
