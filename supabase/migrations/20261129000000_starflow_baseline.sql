@@ -24,7 +24,7 @@ as $$
   values
     ('local', null, 'on or off', '^(on|off)$'),
     ('functions_base_url', null, 'the http(s) URL in front of the function names', '^https?://[^ ]+[^/ ]$'),
-    ('events', 'off', 'all, watched or off', '^(all|watched|off)$'),
+    ('events', 'watched', 'all, watched or off', '^(all|watched|off)$'),
     ('events_channel', 'private', 'private or public', '^(private|public)$'),
     ('max_requeues', '3', 'a whole number from 0 to 1000', '^(1000|[0-9]{1,3})$'),
     ('max_retry_delay', '86400', 'seconds, a whole number from 0 to 9999999', '^[0-9]{1,7}$'),
@@ -169,6 +169,7 @@ create table pgflow.flows (
   input_schema jsonb,
   created_at timestamptz not null default now(),
   compiled_at timestamptz not null default now(),
+  paused_at timestamptz,
   constraint flows_pkey primary key (flow_slug),
   constraint opt_base_delay_is_nonnegative check (opt_base_delay >= 0),
   constraint opt_max_attempts_is_nonnegative check (opt_max_attempts >= 0),
@@ -958,8 +959,13 @@ create table pgflow.runs (
   completed_at timestamptz,
   failed_at timestamptz,
   cancelled_at timestamptz,
+  cancel_reason text,
+  -- Who started it, as the request's JWT says: what a signed-in person may see. Null for the server's own runs.
+  owner uuid,
+  idempotency_key text,
   constraint runs_pkey primary key (run_id),
   constraint completed_at_is_after_started_at check (completed_at is null or completed_at >= started_at),
+  constraint cancelled_at_is_after_started_at check (cancelled_at is null or cancelled_at >= started_at),
   constraint completed_at_or_failed_at check (not (completed_at is not null and failed_at is not null)),
   constraint failed_at_is_after_started_at check (failed_at is null or failed_at >= started_at),
   constraint runs_remaining_steps_check check (remaining_steps >= 0),
@@ -967,6 +973,8 @@ create table pgflow.runs (
 ) with (fillfactor = 40);
 -- The only index on a changing column: it changes once, when the run ends. Recovery and "what is running" use it.
 create index runs_active_idx on pgflow.runs (started_at) where status = 'started';
+create unique index runs_flow_slug_idempotency_key_key on pgflow.runs (flow_slug, idempotency_key) where idempotency_key is not null;
+create index runs_owner_idx on pgflow.runs (owner) where owner is not null;
 comment on table pgflow.runs is 'One execution of a flow.';
 
 create table pgflow.step_states (
@@ -1042,7 +1050,7 @@ create table pgflow.step_tasks (
   constraint started_at_is_after_queued_at check (started_at is null or started_at >= queued_at),
   constraint valid_status check (status in ('queued', 'started', 'completed', 'failed', 'skipped', 'cancelled', 'waiting'))
 ) with (fillfactor = 40);
--- Message identity. Neither column changes after the task is made.
+-- Message identity. Neither column changes after the task is made, but when its message was lost or its run starts again.
 create unique index step_tasks_queue_name_message_id_key on pgflow.step_tasks (queue_name, message_id) where message_id is not null;
 comment on table pgflow.step_tasks is 'One unit of work of a step; (queue_name, message_id) is the identity of its message, (last_worker_id, attempts_count) its fencing token.';
 
@@ -1064,11 +1072,22 @@ create table pgflow.task_attempts (
 );
 comment on table pgflow.task_attempts is 'One row per attempt that ended otherwise than completed.';
 
+-- Runs that somebody looks at: only their events are sent where the setting events is watched. Unlogged: after a crash
+-- its readers ask again.
+create unlogged table pgflow.watched_runs (
+  run_id uuid not null,
+  watched_until timestamptz not null,
+  constraint watched_runs_pkey primary key (run_id)
+);
+comment on table pgflow.watched_runs is 'Runs whose state was asked for by a client in the last minutes.';
+
 -- 40_run/_advance.sql
 -- Carries a set of runs as far as they go without a worker. p_ended: steps that have just completed or were skipped.
 -- p_ready: steps that have just started. p_failed: steps that their run does not survive. Works in waves, so depth has
--- no limit; every wave is set-based over all runs. The caller holds the runs' locks (or has just inserted them).
-create function pgflow._advance(p_ended pgflow.step_states[], p_ready pgflow.step_states[], p_failed pgflow._failed_step[])
+-- no limit; every wave is set-based over all runs. Events are sent last, in the order of the waves: parent before child. The caller holds the runs' locks (or has just inserted them).
+create function pgflow._advance(
+  p_ended pgflow.step_states[], p_ready pgflow.step_states[], p_failed pgflow._failed_step[],
+  p_new_run_ids uuid[] default null, p_not_before timestamptz default null)
 returns void
 language plpgsql
 as $$
@@ -1077,10 +1096,14 @@ declare
   v_ended pgflow.step_states[] := p_ended;
   v_ready pgflow.step_states[] := p_ready;
   v_failed pgflow._failed_step[] := p_failed;
+  -- Every transition, in its order.
+  v_log pgflow.step_states[] := p_ended || p_ready;
   v_cascading pgflow.step_states[];
+  v_cascaded pgflow.step_states[];
   v_released pgflow.step_states[];
   v_judged pgflow.step_states[];
   v_more pgflow.step_states[];
+  v_completed_run_ids uuid[];
 begin
   while v_wave is not null loop
     select array_agg(w) into v_cascading
@@ -1089,7 +1112,9 @@ begin
     where (w.skip_reason = 'condition_unmet' and st.when_unmet = 'skip-cascade')
        or (w.skip_reason = 'handler_failed' and st.when_exhausted = 'skip-cascade');
     if v_cascading is not null then
-      v_ended := v_ended || pgflow._skip_descendants(v_cascading);
+      v_cascaded := pgflow._skip_descendants(v_cascading);
+      v_ended := v_ended || v_cascaded;
+      v_log := v_log || v_cascaded;
     end if;
 
     v_released := pgflow._release_dependents(v_wave);
@@ -1099,12 +1124,14 @@ begin
              array_agg(s) filter (where s.status = 'started')
       into v_judged, v_wave, v_more from unnest(v_released) s;
       v_ready := v_ready || v_more;
+      v_log := v_log || v_wave || v_more;
       if v_judged is not null then
         v_judged := pgflow._start_judged_steps(v_judged);
-        select v_wave || array_agg(s) filter (where s.status in ('completed', 'skipped')),
+        select v_log || array_agg(s) filter (where s.status <> 'failed'),
+               v_wave || array_agg(s) filter (where s.status in ('completed', 'skipped')),
                v_ready || array_agg(s) filter (where s.status = 'started'),
                v_failed || (array_agg(row(s.run_id, s.step_slug, s.error_message)::pgflow._failed_step) filter (where s.status = 'failed'))
-        into v_wave, v_ready, v_failed from unnest(v_judged) s;
+        into v_log, v_wave, v_ready, v_failed from unnest(v_judged) s;
       end if;
       v_ended := v_ended || v_wave;
     end if;
@@ -1115,11 +1142,12 @@ begin
     select array_agg(s) into v_ready from unnest(v_ready) s where s.run_id not in (select f.run_id from unnest(v_failed) f);
   end if;
   if v_ready is not null then
-    perform pgflow._dispatch(v_ready);
+    perform pgflow._dispatch(v_ready, p_not_before);
   end if;
   if v_ended is not null then
-    perform pgflow._count_down_runs(v_ended);
+    v_completed_run_ids := pgflow._count_down_runs(v_ended);
   end if;
+  perform pgflow._send_events(p_new_run_ids, v_log, v_failed, v_completed_run_ids);
 end $$;
 
 -- 40_run/_archive_messages.sql
@@ -1135,6 +1163,36 @@ begin
     from unnest(p_tasks) t where t.message_id is not null
     group by t.queue_name order by t.queue_name
   ) q cross join lateral pgmq.archive(q.queue_name, q.ids);
+end $$;
+
+-- 40_run/_caller_id.sql
+-- The signed-in person behind this request, from the claims that the API gateway sets; null for the server itself.
+create function pgflow._caller_id()
+returns uuid
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  v_claims text := nullif(current_setting('request.jwt.claims', true), '');
+  v_sub text;
+begin
+  if v_claims is null then
+    return null;
+  end if;
+  v_sub := v_claims::jsonb ->> 'sub';
+  return case when v_sub ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then v_sub::uuid end;
+end $$;
+
+-- 40_run/_caller_is_server.sql
+-- Whether the role behind this call may write runs itself. The setting role tells it inside a definer function too.
+create function pgflow._caller_is_server()
+returns boolean
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return has_table_privilege(
+    case when current_setting('role') = 'none' then session_user else current_setting('role')::name end, 'pgflow.runs', 'insert');
 end $$;
 
 -- 40_run/_check_reports.sql
@@ -1153,6 +1211,7 @@ begin
 end $$;
 
 -- 40_run/_check_run_ids.sql
+-- A run id that was asked for may exist: then it must be a run of the same flow, and one the caller may see.
 create function pgflow._check_run_ids(p_flow_slug text, p_run_ids uuid[])
 returns void
 language plpgsql
@@ -1160,10 +1219,12 @@ as $$
 declare
   v_taken record;
 begin
-  select r.run_id, r.flow_slug into v_taken from pgflow.runs r
-  where r.run_id = any (p_run_ids) and r.flow_slug <> p_flow_slug limit 1;
+  select r.run_id, r.flow_slug, pgflow._may_see(r.owner) as is_visible into v_taken from pgflow.runs r
+  where r.run_id = any (p_run_ids) and (r.flow_slug <> p_flow_slug or not pgflow._may_see(r.owner)) limit 1;
   if v_taken.run_id is not null then
-    perform pgflow._raise('SF202', format('Run %s already exists and belongs to flow "%s".', v_taken.run_id, v_taken.flow_slug),
+    perform pgflow._raise('SF202',
+      case when v_taken.is_visible then format('Run %s already exists and belongs to flow "%s".', v_taken.run_id, v_taken.flow_slug)
+           else format('Run %s already exists.', v_taken.run_id) end,
       format('It was asked for flow "%s".', p_flow_slug), 'Use a new run id.');
   end if;
 end $$;
@@ -1182,7 +1243,6 @@ declare
   v_route record;
   v_ids bigint[];
   v_read_counts integer[];
-  v_claimed pgflow.work_item[];
 begin
   if v_state <> 'running' then
     return next row('worker', null, null, null, null, null, null, null, null, null, v_state)::pgflow.work_item;
@@ -1193,12 +1253,16 @@ begin
   end if;
 
   select min(coalesce(s.opt_timeout, f.opt_timeout)) as shortest, max(coalesce(s.opt_timeout, f.opt_timeout)) as longest,
-         bool_and(s.queue_name = p_queue_name and (f.queue_mode = 'flow' or p_step_slug is not null)) as is_served
+         bool_and(s.queue_name = p_queue_name and (f.queue_mode = 'flow' or p_step_slug is not null)) as is_served,
+         bool_or(f.paused_at is not null) as is_paused
   into v_route
   from pgflow.steps s join pgflow.flows f on f.flow_slug = s.flow_slug
   where s.flow_slug = p_flow_slug and (p_step_slug is null or s.step_slug = p_step_slug);
   if v_route.is_served is not true then
     perform pgflow._refuse_subscription(p_queue_name, p_flow_slug, p_step_slug);
+  end if;
+  if v_route.is_paused then
+    return;
   end if;
 
   -- A statement of its own: the next one has a newer snapshot and sees the task of every message read. In one statement
@@ -1218,6 +1282,22 @@ begin
     return;
   end if;
 
+  return query
+    select * from pgflow._claim_messages(p_queue_name, p_flow_slug, p_step_slug, p_worker_id, v_ids, v_read_counts,
+                                         v_route.shortest = v_route.longest);
+end $$;
+
+-- 40_run/_claim_messages.sql
+-- Claims the tasks of messages that this transaction has read, and says what became of the other messages.
+-- p_are_hidden: the read has hidden them for effective timeout + 2 s already.
+create function pgflow._claim_messages(
+  p_queue_name text, p_flow_slug text, p_step_slug text, p_worker_id uuid, p_ids bigint[], p_read_counts integer[], p_are_hidden boolean)
+returns setof pgflow.work_item
+language plpgsql
+as $$
+declare
+  v_claimed pgflow.work_item[];
+begin
   with claimed as (
     update pgflow.step_tasks t set
       -- greatest: now() is the start of this transaction, which may have waited for a run lock while a younger one
@@ -1227,7 +1307,7 @@ begin
     from (
       select e.run_id, e.step_slug, e.task_index
       from pgflow.step_tasks e
-      where e.queue_name = p_queue_name and e.message_id = any (v_ids) and e.message_id is not null
+      where e.queue_name = p_queue_name and e.message_id = any (p_ids) and e.message_id is not null
         and e.status = 'queued' and e.flow_slug = p_flow_slug and (p_step_slug is null or e.step_slug = p_step_slug)
         -- scalar sub-select, not a join: the planner must not start from "the few active runs"
         and (select r.status from pgflow.runs r where r.run_id = e.run_id) = 'started'
@@ -1249,7 +1329,7 @@ begin
   join pgflow.steps s on s.flow_slug = c.flow_slug and s.step_slug = c.step_slug
   join pgflow.flows f on f.flow_slug = c.flow_slug;
 
-  if v_route.shortest <> v_route.longest and v_claimed is not null then
+  if not p_are_hidden and v_claimed is not null then
     if (select count(*) from pgflow.set_vt_batch(
           p_queue_name, array(select c.msg_id from unnest(v_claimed) c order by c.msg_id),
           array(select c.timeout_seconds + 2 from unnest(v_claimed) c order by c.msg_id))) < cardinality(v_claimed) then
@@ -1257,8 +1337,8 @@ begin
         'A message of a task that was being claimed is gone.', 'Nothing was claimed. Leave the queue to Starflow: do not delete its messages by hand.');
     end if;
   end if;
-  if coalesce(cardinality(v_claimed), 0) < cardinality(v_ids) then
-    return query select * from pgflow._settle_unclaimed(p_queue_name, p_flow_slug, p_step_slug, v_ids, v_read_counts, v_claimed);
+  if coalesce(cardinality(v_claimed), 0) < cardinality(p_ids) then
+    return query select * from pgflow._settle_unclaimed(p_queue_name, p_flow_slug, p_step_slug, p_ids, p_read_counts, v_claimed);
   end if;
   return query select * from unnest(v_claimed);
 end $$;
@@ -1330,25 +1410,31 @@ end $$;
 
 -- 40_run/_count_down_runs.sql
 -- Takes ended steps off their runs and, at zero, completes the run in the same update. Its output is the object of the
--- completed leaf steps' outputs.
+-- completed leaf steps' outputs. Returns the runs that completed.
 create function pgflow._count_down_runs(p_ended pgflow.step_states[])
-returns void
+returns uuid[]
 language plpgsql
 as $$
 declare
   v_now timestamptz := pgflow.clock();
+  v_completed uuid[];
 begin
-  update pgflow.runs r set
-    remaining_steps = r.remaining_steps - e.steps_ended,
-    status = case when r.remaining_steps = e.steps_ended then 'completed' else r.status end,
-    completed_at = case when r.remaining_steps = e.steps_ended then greatest(v_now, r.started_at) end,
-    output = case when r.remaining_steps = e.steps_ended then (
-      select coalesce(jsonb_object_agg(s.step_slug, coalesce(s.output, 'null')), '{}')
-      from pgflow.step_states s
-      where s.run_id = r.run_id and s.status = 'completed'
-        and not exists (select from pgflow.deps d where d.flow_slug = s.flow_slug and d.dep_slug = s.step_slug)) end
-  from (select u.run_id, count(*)::integer as steps_ended from unnest(p_ended) u group by u.run_id) e
-  where r.run_id = e.run_id and r.status = 'started';
+  with changed as (
+    update pgflow.runs r set
+      remaining_steps = r.remaining_steps - e.steps_ended,
+      status = case when r.remaining_steps = e.steps_ended then 'completed' else r.status end,
+      completed_at = case when r.remaining_steps = e.steps_ended then greatest(v_now, r.started_at) end,
+      output = case when r.remaining_steps = e.steps_ended then (
+        select coalesce(jsonb_object_agg(s.step_slug, coalesce(s.output, 'null')), '{}')
+        from pgflow.step_states s
+        where s.run_id = r.run_id and s.status = 'completed'
+          and not exists (select from pgflow.deps d where d.flow_slug = s.flow_slug and d.dep_slug = s.step_slug)) end
+    from (select u.run_id, count(*)::integer as steps_ended from unnest(p_ended) u group by u.run_id) e
+    where r.run_id = e.run_id and r.status = 'started'
+    returning r.run_id, r.status
+  )
+  select array_agg(c.run_id) filter (where c.status = 'completed') into v_completed from changed c;
+  return v_completed;
 end $$;
 
 -- 40_run/_deps_output.sql
@@ -1367,8 +1453,8 @@ end $$;
 
 -- 40_run/_dispatch.sql
 -- Makes the tasks and messages of steps that have just started. One send_batch per queue and delay; ROWS FROM zips the
--- ids that it returns, in the order of its messages, with the tasks.
-create function pgflow._dispatch(p_ready pgflow.step_states[])
+-- ids that it returns, in the order of its messages, with the tasks. p_not_before: a start that was asked for later.
+create function pgflow._dispatch(p_ready pgflow.step_states[], p_not_before timestamptz default null)
 returns void
 language plpgsql
 as $$
@@ -1395,7 +1481,7 @@ begin
   ) q
   cross join lateral rows from (
     pgmq.send_batch(q.queue_name, q.messages, null::jsonb[],
-                    clock_timestamp() + make_interval(secs => coalesce(q.delay, 0))),
+                    greatest(clock_timestamp(), p_not_before) + make_interval(secs => coalesce(q.delay, 0))),
     unnest(q.run_ids, q.slugs, q.indexes, q.inputs)
   ) as z(msg_id, run_id, step_slug, task_index, input);
 end $$;
@@ -1594,6 +1680,17 @@ begin
     (select r.input from pgflow.runs r where r.run_id = p_run_id));
 end $$;
 
+-- 40_run/_may_see.sql
+-- Definer functions check ownership themselves: the server sees all runs, a signed-in person only their own.
+create function pgflow._may_see(p_owner uuid)
+returns boolean
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return pgflow._caller_is_server() or (p_owner is not null and p_owner = pgflow._caller_id());
+end $$;
+
 -- 40_run/_parse_reports.sql
 -- Reports as rows. The whole batch is converted at once; only where that fails is each report converted by itself, so
 -- that one output which jsonb cannot hold fails its own attempt and no other. A report without a usable identity comes
@@ -1639,6 +1736,18 @@ begin
     v_parsed := v_parsed || pgflow._parse_reports(jsonb_build_array(v_element));
   end loop;
   return v_parsed;
+end $$;
+
+-- 40_run/_raise_unknown_flow.sql
+create function pgflow._raise_unknown_flow(p_flow_slug text)
+returns void
+language plpgsql
+as $$
+begin
+  perform pgflow._raise('SF201', format('Flow "%s" does not exist.', p_flow_slug),
+    coalesce('Flows here: ' || (select string_agg(f.flow_slug, ', ' order by f.flow_slug) from (select flow_slug from pgflow.flows order by flow_slug limit 20) f) || '.',
+             'No flow is compiled in this database.'),
+    'Start one of its workers first: a worker compiles its flow. Check the spelling too: slugs are case-sensitive.');
 end $$;
 
 -- 40_run/_refuse_subscription.sql
@@ -1724,6 +1833,132 @@ begin
   )
   select array_agg(c.state) filter (where (c.state).remaining_deps = 0) into v_states from changed c;
   return v_states;
+end $$;
+
+-- 40_run/_resend_messages.sql
+-- New messages for tasks whose message is gone, visible at once. The caller holds their runs.
+create function pgflow._resend_messages(p_tasks pgflow.step_tasks[])
+returns integer
+language plpgsql
+as $$
+declare
+  v_sent integer;
+begin
+  with batches as (
+    select t.queue_name, array_agg(t.run_id) as run_ids, array_agg(t.step_slug) as slugs, array_agg(t.task_index) as indexes,
+           array_agg(jsonb_build_object('flow_slug', t.flow_slug, 'run_id', t.run_id, 'step_slug', t.step_slug, 'task_index', t.task_index)) as messages
+    from unnest(p_tasks) t group by t.queue_name order by t.queue_name
+  ), sent as materialized (
+    select z.* from batches b
+    cross join lateral rows from (
+      pgmq.send_batch(b.queue_name, b.messages, null::jsonb[], clock_timestamp()), unnest(b.run_ids, b.slugs, b.indexes)
+    ) as z(msg_id, run_id, step_slug, task_index)
+  ), changed as (
+    update pgflow.step_tasks t set message_id = s.msg_id
+    from sent s
+    where t.run_id = s.run_id and t.step_slug = s.step_slug and t.task_index = s.task_index
+    returning 1
+  )
+  select count(*) into v_sent from changed;
+  return v_sent;
+end $$;
+
+-- 40_run/_send_event.sql
+-- One broadcast. 250 000 bytes: Supabase's Realtime takes 256 KB on its smallest plan, envelope included.
+create function pgflow._send_event(p_run_id uuid, p_event text, p_payload jsonb)
+returns void
+language plpgsql
+as $$
+begin
+  if octet_length(p_payload::text) > 250000 then
+    p_payload := (p_payload - 'output' - 'input') || jsonb_build_object(
+      'omitted', (select jsonb_agg(k) from jsonb_object_keys(p_payload) k where k in ('output', 'input')),
+      'error_message', left(p_payload ->> 'error_message', 10000));
+  end if;
+  perform realtime.send(p_payload, p_event, 'pgflow:run:' || p_run_id, pgflow.get_setting('events_channel') = 'private');
+end $$;
+
+-- 40_run/_send_events.sql
+-- Tells whoever watches what has just changed: run:started, steps in the order of their transitions, failures, ends. One
+-- event per transition. Sending is protected as a whole: a realtime.send that raises or is missing costs the events,
+-- never the run. Payloads over the broadcast limit leave their data out and say so; the client then reads it.
+create function pgflow._send_events(
+  p_new_run_ids uuid[], p_log pgflow.step_states[], p_failed pgflow._failed_step[], p_completed_run_ids uuid[])
+returns void
+language plpgsql
+as $$
+declare
+  v_mode text := pgflow.get_setting('events');
+  v_run_ids uuid[];
+  v_event record;
+begin
+  if v_mode = 'off' or (v_mode = 'watched' and not exists (select from pgflow.watched_runs)) then
+    return;
+  end if;
+  select array_agg(distinct u.run_id) into v_run_ids from (
+    select n.run_id from unnest(p_new_run_ids) n(run_id)
+    union all select s.run_id from unnest(p_log) s
+    union all select f.run_id from unnest(p_failed) f
+    union all select c.run_id from unnest(p_completed_run_ids) c(run_id)
+  ) u
+  where v_mode = 'all' or exists (select from pgflow.watched_runs w where w.run_id = u.run_id and w.watched_until > pgflow.clock());
+  if v_run_ids is null then
+    return;
+  end if;
+
+  begin
+    for v_event in
+      select e.run_id, e.event, e.payload from (
+        select 1 as phase, 0::bigint as position, r.run_id, 'run:started' as event, jsonb_build_object(
+                 'event_type', 'run:started', 'run_id', r.run_id, 'status', 'started', 'flow_slug', r.flow_slug, 'input', r.input,
+                 'remaining_steps', (select count(*) from pgflow.steps s where s.flow_slug = r.flow_slug), 'started_at', r.started_at) as payload
+        from pgflow.runs r where r.run_id = any (v_run_ids) and r.run_id = any (p_new_run_ids)
+        union all
+        select 2, s.ordinality, s.run_id, format('step:%s:%s', s.step_slug, s.status), pgflow._step_event(s.state)
+        from (select row(l.*)::pgflow.step_states as state, l.run_id, l.step_slug, l.status, o.ordinality
+              from generate_subscripts(p_log, 1) o(ordinality) cross join lateral (select (p_log[o.ordinality]).*) l) s
+        where s.run_id = any (v_run_ids)
+        union all
+        select 3, 0, s.run_id, format('step:%s:failed', s.step_slug), pgflow._step_event(s)
+        from pgflow.step_states s join unnest(p_failed) f on s.run_id = f.run_id and s.step_slug = f.step_slug
+        where s.run_id = any (v_run_ids) and s.status = 'failed'
+        union all
+        select 4, 0, r.run_id, 'run:failed', jsonb_build_object(
+                 'event_type', 'run:failed', 'run_id', r.run_id, 'status', 'failed', 'flow_slug', r.flow_slug, 'failed_at', r.failed_at,
+                 'error_message', (select f.error_message from unnest(p_failed) f where f.run_id = r.run_id limit 1))
+        from pgflow.runs r
+        where r.run_id = any (v_run_ids) and r.run_id in (select f.run_id from unnest(p_failed) f) and r.status = 'failed'
+        union all
+        select 4, 0, r.run_id, 'run:completed', jsonb_build_object(
+                 'event_type', 'run:completed', 'run_id', r.run_id, 'status', 'completed', 'flow_slug', r.flow_slug, 'output', r.output,
+                 'completed_at', r.completed_at)
+        from pgflow.runs r where r.run_id = any (v_run_ids) and r.run_id = any (p_completed_run_ids)
+      ) e
+      order by e.phase, e.position
+    loop
+      perform pgflow._send_event(v_event.run_id, v_event.event, v_event.payload);
+    end loop;
+  exception when others then
+    raise warning 'Events of % run(s) could not be sent: %', cardinality(v_run_ids), sqlerrm;
+  end;
+end $$;
+
+-- 40_run/_send_run_event.sql
+-- An event of a run outside an advance.
+create function pgflow._send_run_event(p_run pgflow.runs, p_event text, p_payload jsonb)
+returns void
+language plpgsql
+as $$
+declare
+  v_mode text := pgflow.get_setting('events');
+begin
+  if v_mode = 'all' or (v_mode = 'watched' and exists (
+       select from pgflow.watched_runs w where w.run_id = p_run.run_id and w.watched_until > pgflow.clock())) then
+    perform pgflow._send_event(p_run.run_id, p_event, p_payload || jsonb_build_object(
+      'event_type', p_event, 'run_id', p_run.run_id, 'status', p_run.status, 'flow_slug', p_run.flow_slug));
+  end if;
+exception when others then
+  raise warning 'An event of run % could not be sent: %', p_run.run_id, sqlerrm;
 end $$;
 
 -- 40_run/_settle.sql
@@ -1921,13 +2156,16 @@ end $$;
 
 -- 40_run/_start_runs.sql
 -- Inserts runs with their step states and carries them as far as they go: conditions of root steps, maps over nothing,
--- first tasks. Only inserts, so it waits for nobody. A run id that exists is left out of the answer.
-create function pgflow._start_runs(p_flow_slug text, p_run_ids uuid[], p_inputs jsonb[])
+-- first tasks (not claimable before p_not_before). Only inserts, so it waits for nobody but a caller with the same run id
+-- or key. A run that exists is left out of the answer.
+create function pgflow._start_runs(
+  p_flow_slug text, p_run_ids uuid[], p_inputs jsonb[], p_idempotency_key text default null, p_not_before timestamptz default null)
 returns setof uuid
 language plpgsql
 as $$
 declare
   v_now timestamptz := pgflow.clock();
+  v_owner uuid := pgflow._caller_id();
   v_steps integer;
   v_has_root_map boolean;
   v_bad_type text;
@@ -1940,8 +2178,7 @@ begin
   select count(*), bool_or(s.step_type = 'map' and s.deps_count = 0) into v_steps, v_has_root_map
   from pgflow.steps s where s.flow_slug = p_flow_slug;
   if v_steps = 0 and not exists (select from pgflow.flows f where f.flow_slug = p_flow_slug) then
-    perform pgflow._raise('SF201', format('Flow "%s" does not exist.', p_flow_slug), '',
-      'Start one of its workers first: a worker compiles its flow. Check the spelling too: slugs are case-sensitive.');
+    perform pgflow._raise_unknown_flow(p_flow_slug);
   end if;
   if v_has_root_map then
     select coalesce(jsonb_typeof(i.input), 'null') into v_bad_type from unnest(p_inputs) i(input)
@@ -1958,10 +2195,10 @@ begin
   end if;
 
   with new_runs as (
-    insert into pgflow.runs (run_id, flow_slug, input, remaining_steps, started_at)
-    select coalesce(n.run_id, pgflow.new_run_id()), p_flow_slug, n.input, v_steps, v_now
+    insert into pgflow.runs (run_id, flow_slug, input, remaining_steps, started_at, owner, idempotency_key)
+    select coalesce(n.run_id, pgflow.new_run_id()), p_flow_slug, n.input, v_steps, v_now, v_owner, p_idempotency_key
     from unnest(p_run_ids, p_inputs) n(run_id, input)
-    on conflict on constraint runs_pkey do nothing
+    on conflict do nothing
     returning run_id, input
   ), new_states as (
     insert into pgflow.step_states (flow_slug, run_id, step_slug, status, remaining_deps, created_at, started_at,
@@ -2003,8 +2240,45 @@ begin
     update pgflow.runs r set status = 'completed', completed_at = r.started_at, output = '{}'
     where r.run_id = any (v_run_ids);
   end if;
-  perform pgflow._advance(v_ended, v_ready, v_failed);
+  perform pgflow._advance(v_ended, v_ready, v_failed, v_run_ids, p_not_before);
   return query select u.run_id from unnest(v_run_ids) u(run_id);
+end $$;
+
+-- 40_run/_step_event.sql
+-- The payload of a step's event, by the status it has now.
+create function pgflow._step_event(p_state pgflow.step_states)
+returns jsonb
+language plpgsql stable
+as $$
+declare
+  v_base jsonb := jsonb_build_object('event_type', 'step:' || p_state.status, 'run_id', p_state.run_id,
+                                     'step_slug', p_state.step_slug, 'status', p_state.status);
+begin
+  return v_base || case p_state.status
+    when 'started' then jsonb_build_object('started_at', p_state.started_at, 'remaining_tasks', p_state.remaining_tasks,
+                                           'remaining_deps', p_state.remaining_deps)
+    when 'completed' then jsonb_build_object('output', p_state.output, 'completed_at', p_state.completed_at)
+      || case when p_state.initial_tasks = 0 then jsonb_build_object(
+           'started_at', p_state.started_at, 'remaining_tasks', p_state.remaining_tasks, 'remaining_deps', p_state.remaining_deps) else '{}' end
+    when 'failed' then jsonb_build_object('error_message', p_state.error_message, 'failed_at', p_state.failed_at)
+    else jsonb_build_object('skip_reason', p_state.skip_reason, 'skipped_at', p_state.skipped_at)
+      || case when p_state.skip_reason = 'handler_failed' then jsonb_build_object('error_message', p_state.error_message)
+              else jsonb_build_object('flow_slug', p_state.flow_slug) end
+  end;
+end $$;
+
+-- 40_run/_watch_run.sql
+-- Somebody looks at this run: its events are sent for the next 5 minutes. Written at most once a minute per run.
+create function pgflow._watch_run(p_run_id uuid)
+returns void
+language plpgsql
+as $$
+begin
+  if pgflow.get_setting('events') = 'watched' then
+    insert into pgflow.watched_runs as w (run_id, watched_until) values (p_run_id, pgflow.clock() + interval '5 minutes')
+    on conflict on constraint watched_runs_pkey do update set watched_until = excluded.watched_until
+    where w.watched_until < pgflow.clock() + interval '4 minutes';
+  end if;
 end $$;
 
 -- 40_run/calculate_retry_delay.sql
@@ -2016,6 +2290,44 @@ as $$
   select least(floor(base_delay * power(2::numeric, least(greatest(attempts_count, 0), 62))), 2147483647)::integer
 $$;
 comment on function pgflow.calculate_retry_delay(numeric, integer) is 'Seconds before the next attempt: base_delay × 2^attempts_count, saturating.';
+
+-- 40_run/cancel_run.sql
+-- Locks the run, then its tasks and messages, like a settlement.
+create function pgflow.cancel_run(run_id uuid, reason text default null)
+returns setof pgflow.runs
+language plpgsql security definer
+set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set enable_mergejoin = off set jit = off
+as $$
+declare
+  v_run pgflow.runs;
+begin
+  select * into v_run from pgflow.runs r where r.run_id = cancel_run.run_id for no key update;
+  if v_run.run_id is null or not pgflow._may_see(v_run.owner) then
+    return;
+  end if;
+  if v_run.status = 'started' then
+    update pgflow.runs r set status = 'cancelled', cancelled_at = greatest(pgflow.clock(), r.started_at), cancel_reason = left(reason, 2000)
+    where r.run_id = cancel_run.run_id
+    returning * into v_run;
+    perform pgflow._end_unfinished_tasks(array[cancel_run.run_id], null, 'cancelled');
+    perform pgflow._send_run_event(v_run, 'run:cancelled', jsonb_build_object('cancelled_at', v_run.cancelled_at, 'reason', v_run.cancel_reason));
+  end if;
+  return next v_run;
+end $$;
+comment on function pgflow.cancel_run(uuid, text) is
+  'Cancels a started run: its unfinished tasks and messages end with it, and no late report revives them. Returns the run as it is; one that has ended stays as it ended.';
+
+-- 40_run/cascade_complete_taskless_steps.sql
+create function pgflow.cascade_complete_taskless_steps(run_id uuid)
+returns integer
+language plpgsql
+set search_path = ''
+as $$
+begin
+  return 0;
+end $$;
+comment on function pgflow.cascade_complete_taskless_steps(uuid) is 'Kept for existing scripts; returns 0, since maps over nothing complete in the transaction that makes them ready.';
 
 -- 40_run/claim_tasks.sql
 -- Called by workers. Locks: see _claim. The plan settings are inherited by everything inside: with plain plan caching
@@ -2073,6 +2385,164 @@ end $$;
 comment on function pgflow.fail_task(uuid, text, integer, text, uuid, integer, integer, boolean) is
   'Ends one attempt as failed and returns the task: queued again after its delay (or retry_delay seconds), or failed when permanent or out of attempts.';
 
+-- 40_run/get_run_with_states.sql
+create function pgflow.get_run_with_states(run_id uuid)
+returns jsonb
+language plpgsql volatile security definer
+set search_path = ''
+as $$
+declare
+  v_run pgflow.runs;
+begin
+  select * into v_run from pgflow.runs r where r.run_id = get_run_with_states.run_id;
+  if v_run.run_id is null or not pgflow._may_see(v_run.owner) then
+    return null;
+  end if;
+  perform pgflow._watch_run(v_run.run_id);
+  -- Read after the watch is written: what changes from here on is sent.
+  return (
+    select jsonb_build_object(
+      'run', to_jsonb(r),
+      'steps', coalesce((select jsonb_agg(to_jsonb(s) order by st.step_index)
+                         from pgflow.step_states s join pgflow.steps st on st.flow_slug = s.flow_slug and st.step_slug = s.step_slug
+                         where s.run_id = r.run_id), '[]'))
+    from pgflow.runs r where r.run_id = v_run.run_id);
+end $$;
+comment on function pgflow.get_run_with_states(uuid) is
+  'The run and its steps: {run, steps[]}; null where there is none that the caller may see. Its events are sent for the next 5 minutes.';
+
+-- 40_run/maybe_complete_run.sql
+create function pgflow.maybe_complete_run(run_id uuid)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  -- A run completes in the transaction that ends its last step.
+end $$;
+comment on function pgflow.maybe_complete_run(uuid) is 'Kept for existing scripts; does nothing, since a run completes in the transaction that ends its last step.';
+
+-- 40_run/pause_flow.sql
+create function pgflow.pause_flow(flow_slug text)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  update pgflow.flows f set paused_at = coalesce(f.paused_at, pgflow.clock()) where f.flow_slug = pause_flow.flow_slug;
+  if not found then
+    perform pgflow._raise_unknown_flow(pause_flow.flow_slug);
+  end if;
+end $$;
+comment on function pgflow.pause_flow(text) is 'Nothing of the flow is claimed from now on; started tasks finish, runs can be started, and queued work waits.';
+
+-- 40_run/resume_flow.sql
+create function pgflow.resume_flow(flow_slug text)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  update pgflow.flows f set paused_at = null where f.flow_slug = resume_flow.flow_slug;
+  if not found then
+    perform pgflow._raise_unknown_flow(resume_flow.flow_slug);
+  end if;
+end $$;
+comment on function pgflow.resume_flow(text) is 'Ends a pause: queued work is claimed again.';
+
+-- 40_run/retry_run.sql
+-- Locks the run, then its states and tasks. What has completed keeps its output; a step that failed, or whose tasks were
+-- cancelled, runs again with a fresh budget (the attempts it had are forgiven). A step that failed its condition is
+-- judged again; skipped steps stay skipped.
+create function pgflow.retry_run(run_id uuid)
+returns setof pgflow.runs
+language plpgsql security definer
+set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set enable_mergejoin = off set jit = off
+as $$
+declare
+  v_run pgflow.runs;
+  v_tasks pgflow.step_tasks[];
+  v_restarted pgflow.step_states[];
+  v_undispatched pgflow.step_states[];
+  v_judged pgflow.step_states[];
+begin
+  select * into v_run from pgflow.runs r where r.run_id = retry_run.run_id for no key update;
+  if v_run.run_id is null or not pgflow._may_see(v_run.owner) then
+    return;
+  end if;
+  if v_run.status not in ('failed', 'cancelled') then
+    return next v_run;
+    return;
+  end if;
+
+  update pgflow.runs r set
+    status = 'started', failed_at = null, cancelled_at = null, cancel_reason = null,
+    remaining_steps = (select count(*) from pgflow.step_states s where s.run_id = r.run_id and s.status not in ('completed', 'skipped'))
+  where r.run_id = retry_run.run_id
+  returning * into v_run;
+
+  -- Every step that had tasks goes on with those that did not complete.
+  update pgflow.step_states s set
+    status = 'started', failed_at = null, error_message = null,
+    remaining_tasks = (select count(*) from pgflow.step_tasks t
+                       where t.run_id = s.run_id and t.step_slug = s.step_slug and t.status <> 'completed')
+  where s.run_id = retry_run.run_id and s.status in ('failed', 'started')
+    and exists (select from pgflow.step_tasks t where t.run_id = s.run_id and t.step_slug = s.step_slug);
+  -- A step that failed before it had any was refused by its condition.
+  update pgflow.step_states s set status = 'created', failed_at = null, error_message = null, remaining_tasks = null
+  where s.run_id = retry_run.run_id and s.status = 'failed';
+
+  with again as (
+    update pgflow.step_tasks t set
+      status = 'queued', attempts_forgiven = t.attempts_count, failed_at = null, completed_at = null, error_message = null,
+      output = null, requeued_count = 0, permanently_stalled_at = null, message_id = null
+    where t.run_id = retry_run.run_id and t.status in ('failed', 'cancelled')
+      and exists (select from pgflow.step_states s where s.run_id = t.run_id and s.step_slug = t.step_slug and s.status = 'started')
+    returning t as task
+  )
+  select array_agg(a.task) into v_tasks from again a;
+  perform pgflow._resend_messages(v_tasks);
+
+  -- Steps that had started in the very call that failed the run were never dispatched.
+  select array_agg(s) filter (where s.status = 'started' and t.run_id is null),
+         array_agg(s) filter (where s.status = 'started' and t.run_id is not null),
+         array_agg(s) filter (where s.status = 'created' and s.remaining_deps = 0)
+  into v_undispatched, v_restarted, v_judged
+  from pgflow.step_states s
+  left join lateral (select x.run_id from pgflow.step_tasks x where x.run_id = s.run_id and x.step_slug = s.step_slug limit 1) t on true
+  where s.run_id = retry_run.run_id;
+
+  perform pgflow._send_events(array[v_run.run_id], v_restarted, null, null);
+  if v_judged is not null then
+    v_judged := pgflow._start_judged_steps(v_judged);
+  end if;
+  perform pgflow._advance(
+    (select array_agg(j) from unnest(v_judged) j where j.status in ('completed', 'skipped')),
+    v_undispatched || (select array_agg(j) from unnest(v_judged) j where j.status = 'started'),
+    (select array_agg(row(j.run_id, j.step_slug, j.error_message)::pgflow._failed_step) from unnest(v_judged) j where j.status = 'failed'));
+  return query select r.* from pgflow.runs r where r.run_id = retry_run.run_id;
+end $$;
+comment on function pgflow.retry_run(uuid) is
+  'Starts a failed or cancelled run again where it stopped: completed steps and map elements keep their outputs. Returns the run; any other run is returned as it is.';
+
+-- 40_run/schedule_flow.sql
+-- A pg_cron job that starts runs, as the role that schedules it.
+create function pgflow.schedule_flow(job_name text, schedule text, flow_slug text, input jsonb)
+returns bigint
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if not exists (select from pgflow.flows f where f.flow_slug = schedule_flow.flow_slug) then
+    perform pgflow._raise_unknown_flow(schedule_flow.flow_slug);
+  end if;
+  return cron.schedule(schedule_flow.job_name, schedule_flow.schedule,
+    format('select pgflow.start_flow(%L, %L::jsonb)', schedule_flow.flow_slug, schedule_flow.input));
+end $$;
+comment on function pgflow.schedule_flow(text, text, text, jsonb) is
+  'Starts a run on a pg_cron schedule (five fields, or ''N seconds''); the same job name again replaces it. Returns the job''s id.';
+
 -- 40_run/settle_and_claim.sql
 -- The hot call of a worker: one round trip. Settles first and claims last: a claim never waits, so the run locks that
 -- the settlement takes cannot be part of a cycle.
@@ -2119,26 +2589,51 @@ comment on function pgflow.settle_tasks(uuid, jsonb) is
   'Reports the outcome of many attempts of many runs: [{run_id, step_slug, task_index, attempt, status: completed|failed, output (JSON text), error_message, error: {name, stack}, retry_delay (s), permanent}]. One row per report: accepted, or the reason why not.';
 
 -- 40_run/start_flow.sql
-create function pgflow.start_flow(flow_slug text, input jsonb, run_id uuid default null)
+-- Definer, so that a trigger of a signed-in person's may start a run; it is then theirs.
+create function pgflow.start_flow(
+  flow_slug text, input jsonb, run_id uuid default null, idempotency_key text default null, start_at timestamptz default null)
 returns setof pgflow.runs
-language plpgsql
+language plpgsql security definer
 set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
 set enable_mergejoin = off set jit = off
 as $$
 declare
   v_run_id uuid := coalesce(start_flow.run_id, pgflow.new_run_id());
+  v_started uuid;
 begin
-  perform pgflow._start_runs(start_flow.flow_slug, array[v_run_id], array[start_flow.input]);
+  select s into v_started from pgflow._start_runs(
+    start_flow.flow_slug, array[v_run_id], array[start_flow.input], start_flow.idempotency_key, start_at) s;
+  if v_started is null and start_flow.idempotency_key is not null then
+    -- The same key again: the run that it started, whatever run id was asked for now.
+    select r.run_id into v_started from pgflow.runs r
+    where r.flow_slug = start_flow.flow_slug and r.idempotency_key = start_flow.idempotency_key;
+  end if;
+  v_run_id := coalesce(v_started, v_run_id);
   perform pgflow._check_run_ids(start_flow.flow_slug, array[v_run_id]);
   return query select r.* from pgflow.runs r where r.run_id = v_run_id;
 end $$;
-comment on function pgflow.start_flow(text, jsonb, uuid) is
-  'Starts a run and returns it. The same run_id again gives the existing run of the same flow; one of another flow is refused.';
+comment on function pgflow.start_flow(text, jsonb, uuid, text, timestamptz) is
+  'Starts a run and returns it; none of its work is claimable before start_at. The same run_id or idempotency_key again gives the existing run of the same flow.';
+
+-- 40_run/start_flow_with_states.sql
+create function pgflow.start_flow_with_states(flow_slug text, input jsonb, run_id uuid default null)
+returns jsonb
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  v_run_id uuid := coalesce(start_flow_with_states.run_id, pgflow.new_run_id());
+begin
+  perform pgflow._watch_run(v_run_id);
+  perform pgflow.start_flow(start_flow_with_states.flow_slug, start_flow_with_states.input, v_run_id);
+  return pgflow.get_run_with_states(v_run_id);
+end $$;
+comment on function pgflow.start_flow_with_states(text, jsonb, uuid) is 'Starts a run and returns it with its steps, as get_run_with_states does.';
 
 -- 40_run/start_flows.sql
 create function pgflow.start_flows(flow_slug text, inputs jsonb, run_ids uuid[] default null)
 returns setof pgflow.runs
-language plpgsql
+language plpgsql security definer
 set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
 set enable_mergejoin = off set jit = off
 as $$
@@ -2171,6 +2666,69 @@ begin
 end $$;
 comment on function pgflow.start_flows(text, jsonb, uuid[]) is
   'Starts one run for each element of the JSON array inputs. A run id that exists gives its run back, unchanged; one of another flow is refused.';
+
+-- 40_run/start_ready_steps.sql
+create function pgflow.start_ready_steps(run_id uuid)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  -- A step starts in the transaction that made it ready.
+end $$;
+comment on function pgflow.start_ready_steps(uuid) is 'Kept for existing scripts; does nothing, since a step starts in the transaction that makes it ready.';
+
+-- 40_run/start_tasks.sql
+-- For callers that read messages themselves; our own workers use claim_tasks. Messages that cannot be claimed are left
+-- as they are. Locks task rows with skip locked.
+create function pgflow.start_tasks(
+  flow_slug text, msg_ids bigint[], worker_id uuid, queue_name text default null, step_slug text default null)
+returns setof pgflow.step_task_record
+language plpgsql
+set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set enable_mergejoin = off set jit = off
+as $$
+declare
+  v_queue text := coalesce(start_tasks.queue_name, lower(start_tasks.flow_slug));
+  v_known bigint[];
+begin
+  if msg_ids is null or cardinality(msg_ids) = 0 then
+    return;
+  end if;
+  if exists (select from pgflow.flows f where f.flow_slug = start_tasks.flow_slug and f.queue_mode = 'step')
+     and (start_tasks.queue_name is null or start_tasks.step_slug is null) then
+    perform pgflow._refuse_subscription(v_queue, start_tasks.flow_slug, start_tasks.step_slug);
+  end if;
+  -- Only messages with a queued task of this subscription: a released worker may hold others, which are its own affair.
+  v_known := array(
+    select t.message_id from pgflow.step_tasks t
+    where t.queue_name = v_queue and t.message_id = any (msg_ids) and t.message_id is not null and t.status = 'queued'
+      and t.flow_slug = start_tasks.flow_slug and (start_tasks.step_slug is null or t.step_slug = start_tasks.step_slug));
+  if cardinality(v_known) = 0 then
+    return;
+  end if;
+  return query
+    select c.flow_slug, c.run_id, c.step_slug, c.input, c.msg_id, c.task_index, c.flow_input
+    from pgflow._claim_messages(v_queue, start_tasks.flow_slug, start_tasks.step_slug, start_tasks.worker_id, v_known,
+                                array_fill(1, array[cardinality(v_known)]), false) c
+    where c.kind = 'claimed';
+end $$;
+comment on function pgflow.start_tasks(text, bigint[], uuid, text, text) is
+  'Claims the queued tasks behind messages that the caller has read. Without queue and step: the default queue of a plain flow.';
+
+-- 40_run/unschedule_flow.sql
+create function pgflow.unschedule_flow(job_name text)
+returns boolean
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if not exists (select from cron.job j where j.jobname = unschedule_flow.job_name and j.command like 'select pgflow.start_flow(%') then
+    return false;
+  end if;
+  return cron.unschedule(unschedule_flow.job_name);
+end $$;
+comment on function pgflow.unschedule_flow(text) is 'Removes a schedule made by schedule_flow; false where there is none of that name.';
 
 -- 50_recovery/_can_requeue.sql
 -- Whether a stalled task may run again: it has attempts left and was not put back too often.
@@ -2247,6 +2805,38 @@ begin
   return coalesce(cardinality(v_requeued), 0);
 end $$;
 
+-- 50_recovery/_stalled_run_ids.sql
+-- Runs that may hold a stalled task, found through the queues: a started task's message has been read and comes back
+-- into sight after its timeout, so only messages that were read before and are visible, or were put off for 5 s by a claim
+-- that met them, are looked at. (Looking through
+-- the tasks of 100 000 active runs took ten times as long, and an index on started tasks costs every claim its HOT update.)
+create function pgflow._stalled_run_ids()
+returns uuid[]
+language plpgsql
+as $$
+declare
+  v_queue text;
+  v_ids bigint[];
+  v_run_ids uuid[];
+begin
+  for v_queue in select distinct s.queue_name from pgflow.steps s order by s.queue_name loop
+    begin
+      execute format('select array_agg(q.msg_id) from pgmq.%I q where q.read_ct > 0 and q.vt <= clock_timestamp() + interval ''5 seconds''',
+                     pgmq.format_table_name(v_queue, 'q')) into v_ids;
+    exception when undefined_table then
+      -- A queue dropped by hand holds nothing to recover; its worker says so at its next start.
+      v_ids := null;
+    end;
+    v_run_ids := v_run_ids || (
+      select array_agg(distinct t.run_id) from pgflow.step_tasks t
+      join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
+      join pgflow.flows f on f.flow_slug = t.flow_slug
+      where t.queue_name = v_queue and t.message_id = any (v_ids) and t.message_id is not null and t.status = 'started'
+        and t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30) < pgflow.clock());
+  end loop;
+  return v_run_ids;
+end $$;
+
 -- 50_recovery/_stalled_tasks.sql
 -- The started tasks of these runs that are past their recovery boundary: started_at + effective timeout + 30 s. The
 -- claim hides a message for timeout + 2 s, so a worker that reports in time is never overtaken.
@@ -2263,6 +2853,59 @@ begin
     where t.status = 'started'
       and t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30) < pgflow.clock();
 end $$;
+
+-- 50_recovery/_tasks_without_message.sql
+-- Open tasks whose message is not in its queue: nothing will ever read them. Looks at every open task once.
+create function pgflow._tasks_without_message()
+returns setof pgflow.step_tasks
+language plpgsql stable
+as $$
+declare
+  v_queue text;
+begin
+  for v_queue in select distinct s.queue_name from pgflow.steps s order by s.queue_name loop
+    if to_regclass(format('pgmq.%I', pgmq.format_table_name(v_queue, 'q'))) is null then
+      return query select t.* from pgflow.runs r join pgflow.step_tasks t on t.run_id = r.run_id
+        where r.status = 'started' and t.queue_name = v_queue and t.status in ('queued', 'started');
+    else
+      return query execute format(
+        'select t.* from pgflow.runs r join pgflow.step_tasks t on t.run_id = r.run_id
+         where r.status = ''started'' and t.queue_name = $1 and t.status in (''queued'', ''started'')
+           and not exists (select from pgmq.%I q where q.msg_id = t.message_id)',
+        pgmq.format_table_name(v_queue, 'q')) using v_queue;
+    end if;
+  end loop;
+end $$;
+
+-- 50_recovery/liveness_audit.sql
+-- The promise "no open run without a next actor", as a question: empty when all is well. A next actor is a message in
+-- its queue, a live claim within its recovery boundary, a due time, or an open wait.
+create view pgflow.liveness_audit as
+  select 'task' as kind, t.flow_slug, t.run_id, t.step_slug, t.task_index,
+         case when t.status = 'queued' then 'queued, but its message is not in queue ' || t.queue_name
+              else 'started and past its recovery boundary, but its message is not in queue ' || t.queue_name end as reason
+  from pgflow._tasks_without_message() t
+  join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
+  join pgflow.flows f on f.flow_slug = t.flow_slug
+  where t.status = 'queued'
+     or t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30) < pgflow.clock()
+  union all
+  select 'step', s.flow_slug, s.run_id, s.step_slug, null,
+         case when s.status = 'started' then 'started, but it has no open task' else 'its dependencies have ended, but it did not start' end
+  from pgflow.runs r join pgflow.step_states s on s.run_id = r.run_id
+  where r.status = 'started' and (
+    (s.status = 'started' and not exists (
+      select from pgflow.step_tasks t
+      where t.run_id = s.run_id and t.step_slug = s.step_slug and t.status in ('queued', 'started', 'waiting')))
+    or (s.status = 'created' and not exists (
+      select from pgflow.deps d join pgflow.step_states p on p.run_id = s.run_id and p.step_slug = d.dep_slug
+      where d.flow_slug = s.flow_slug and d.step_slug = s.step_slug and p.status not in ('completed', 'skipped'))))
+  union all
+  select 'run', r.flow_slug, r.run_id, null, null, 'started, but all of its steps have ended'
+  from pgflow.runs r
+  where r.status = 'started' and not exists (
+    select from pgflow.step_states s where s.run_id = r.run_id and s.status in ('created', 'started'));
+comment on view pgflow.liveness_audit is 'Every open run, step or task that has no next actor, with the reason. Empty when all is well; repair_liveness() puts right what it can.';
 
 -- 50_recovery/release_tasks.sql
 -- Called by a worker that shuts down. Claimed but not started: given back and forgiven. Started and cut off by the
@@ -2315,6 +2958,32 @@ end $$;
 comment on function pgflow.release_tasks(uuid, jsonb) is
   'A worker gives tasks back: [{run_id, step_slug, task_index, attempt, started}]. Returns how many it still held.';
 
+-- 50_recovery/repair_liveness.sql
+-- Sends a lost message again, once per call, for queued tasks and for started ones past their recovery boundary (which
+-- the stalled recovery then finds). Takes their runs in id order first, like a settlement.
+create function pgflow.repair_liveness()
+returns integer
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_lost pgflow.step_tasks[];
+begin
+  perform from pgflow.runs r
+  where r.run_id in (select a.run_id from pgflow.liveness_audit a where a.kind = 'task') and r.status = 'started'
+  order by r.run_id for no key update;
+  -- Read again under the locks: somebody else may have repaired or settled them meanwhile.
+  select array_agg(t) into v_lost
+  from pgflow._tasks_without_message() t
+  join pgflow.liveness_audit a on a.run_id = t.run_id and a.step_slug = t.step_slug and a.task_index = t.task_index and a.kind = 'task'
+  where exists (select from pgmq.list_queues() l where lower(l.queue_name) = t.queue_name);
+  if v_lost is null then
+    return 0;
+  end if;
+  return pgflow._resend_messages(v_lost);
+end $$;
+comment on function pgflow.repair_liveness() is 'Sends the messages again that liveness_audit misses; returns how many. Steps and runs without a next actor are defects: report them.';
+
 -- 50_recovery/requeue_stalled_tasks.sql
 -- Called by cron and by workers that met a stalled task. Takes runs in id order with skip locked (a busy run is alive,
 -- and the next pass sees it), then their tasks, states and messages, like a settlement.
@@ -2325,6 +2994,7 @@ set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan
 set enable_mergejoin = off set jit = off
 as $$
 declare
+  v_suspects uuid[] := pgflow._stalled_run_ids();
   v_runs uuid[];
   v_tasks pgflow.step_tasks[];
   v_ending pgflow.step_tasks[];
@@ -2334,14 +3004,10 @@ declare
 begin
   select array_agg(l.run_id) into v_runs from (
     select r.run_id from pgflow.runs r
-    where r.status = 'started' and exists (
-      select from pgflow.step_tasks t
-      join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
-      join pgflow.flows f on f.flow_slug = t.flow_slug
-      where t.run_id = r.run_id and t.status = 'started'
-        and t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30) < pgflow.clock())
+    where r.status = 'started' and r.run_id = any (v_suspects)
     order by r.run_id for no key update skip locked
   ) l;
+  delete from pgflow.watched_runs w where w.watched_until < pgflow.clock();
   if v_runs is null then
     return 0;
   end if;
@@ -2438,6 +3104,21 @@ begin
     (select f.debounce from pgflow.worker_functions f where f.function_name = p_worker.function_name));
 end $$;
 
+-- 60_worker/_messages_without_task.sql
+create function pgflow._messages_without_task(p_queue_name text)
+returns table (msg_id bigint, read_ct integer, enqueued_at timestamptz, vt timestamptz)
+language plpgsql stable
+as $$
+begin
+  return query execute format(
+    'select q.msg_id, q.read_ct::integer, q.enqueued_at, q.vt from pgmq.%I q
+     where not exists (select from pgflow.step_tasks t where t.queue_name = $1 and t.message_id = q.msg_id and t.message_id is not null)
+     order by q.msg_id',
+    pgmq.format_table_name(p_queue_name, 'q')) using p_queue_name;
+exception when undefined_table then
+  return;
+end $$;
+
 -- 60_worker/_ping_target.sql
 -- Where and with which key worker functions are pinged; url null: not configured.
 --   functions_base_url (self-hosted and our local platform), else the released local mode, else the project's id
@@ -2455,6 +3136,20 @@ begin
   elsif base_url is null then
     base_url := 'https://' || pgflow._vault_secret('supabase_project_id') || '.supabase.co/functions/v1';
   end if;
+end $$;
+
+-- 60_worker/_queue_depth.sql
+-- How many messages a queue holds, counted up to 1000, and how long the oldest has been there.
+create function pgflow._queue_depth(p_queue_name text, out depth integer, out oldest_age interval)
+language plpgsql stable
+as $$
+begin
+  execute format(
+    'select (select count(*) from (select from pgmq.%1$I limit 1000) x),
+            (select clock_timestamp() - q.enqueued_at from pgmq.%1$I q order by q.msg_id limit 1)',
+    pgmq.format_table_name(p_queue_name, 'q')) into depth, oldest_age;
+exception when undefined_table then
+  depth := null;
 end $$;
 
 -- 60_worker/_vault_secret.sql
@@ -2588,6 +3283,24 @@ begin
 end $$;
 comment on function pgflow.mark_worker_stopped(uuid) is 'The last thing a worker says: its function may be pinged for a new one at once.';
 
+-- 60_worker/queue_coverage.sql
+-- Every persisted route beside the workers that serve it. Depth is the planner's cheap count up to 1000 rows, then the
+-- exact figure stops: a full count of a long queue every tick would cost more than it tells.
+create view pgflow.queue_coverage as
+  select s.flow_slug, s.step_slug, s.step_index, s.queue_name,
+         d.depth, d.oldest_age,
+         coalesce(w.live_workers, 0) as live_workers, w.function_names, coalesce(w.fenced, false) as fenced
+  from pgflow.steps s
+  left join lateral pgflow._queue_depth(s.queue_name) d on true
+  left join lateral (
+    select count(*) filter (where x.deprecated_at is null and pgflow._heartbeat_is_fresh(x))::integer as live_workers,
+           array_agg(distinct x.function_name) as function_names,
+           bool_or(not f.enabled) as fenced
+    from pgflow.workers x left join pgflow.worker_functions f on f.function_name = x.function_name
+    where x.queue_name = s.queue_name and x.last_heartbeat_at > pgflow.clock() - interval '7 days'
+  ) w on true;
+comment on view pgflow.queue_coverage is 'Every route with its queue''s depth (counted up to 1000), the age of its oldest message, and the workers that serve it.';
+
 -- 60_worker/register_worker.sql
 -- After the compile, never before. Registering never touches the fence. A second registration under one id (a runtime
 -- that restarts an isolate with its execution id) takes the row over.
@@ -2650,6 +3363,24 @@ begin
 end $$;
 comment on function pgflow.track_worker_function(text, text) is 'Makes a worker function known, so that ensure_workers starts it (http) or leaves it alone (process). Never touches its fence.';
 
+-- 60_worker/unsupported_messages.sql
+create view pgflow.unsupported_messages as
+  select q.queue_name, m.msg_id as message_id, m.read_ct as read_count, m.enqueued_at, m.vt as visible_at
+  from (select distinct s.queue_name from pgflow.steps s) q
+  cross join lateral pgflow._messages_without_task(q.queue_name) m;
+comment on view pgflow.unsupported_messages is 'Messages in Starflow''s queues that no task knows, without their bodies: sent by hand, or left by something else.';
+
+-- 60_worker/version_drain.sql
+create view pgflow.version_drain as
+  select f.flow_slug, f.queue_mode, f.compiled_at,
+         (select count(*) from pgflow.runs r where r.flow_slug = f.flow_slug and r.status = 'started') as open_runs,
+         (select min(r.started_at) from pgflow.runs r where r.flow_slug = f.flow_slug and r.status = 'started') as oldest_open_run_at,
+         (select count(*) from pgflow.workers w
+          where w.queue_name in (select s.queue_name from pgflow.steps s where s.flow_slug = f.flow_slug)
+            and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w)) as live_workers
+  from pgflow.flows f;
+comment on view pgflow.version_drain is 'What is left of each concrete flow: open runs and the workers that serve them.';
+
 -- 60_worker/worker_heartbeat.sql
 create function pgflow.worker_heartbeat(worker_id uuid)
 returns text
@@ -2662,7 +3393,96 @@ begin
 end $$;
 comment on function pgflow.worker_heartbeat(uuid) is 'Every 5 s from each worker. Answers whether to go on: running, deprecated, fenced or unknown.';
 
--- 90_access/access.sql
+-- 90_access/_check_client_role.sql
+create function pgflow._check_client_role(p_role_name text)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if not exists (select from pg_catalog.pg_roles r where r.rolname = p_role_name) then
+    perform pgflow._raise('SF001', format('Role "%s" does not exist.', p_role_name), 'Roles of a Supabase project: anon, authenticated, service_role.',
+      'Check the spelling.');
+  end if;
+end $$;
+
+-- 90_access/_client_functions.sql
+-- What a role with client access may call; each checks ownership itself.
+create function pgflow._client_functions()
+returns setof regprocedure
+language sql stable
+set search_path = ''
+as $$
+  values ('pgflow.start_flow(text, jsonb, uuid, text, timestamptz)'::regprocedure), ('pgflow.start_flows(text, jsonb, uuid[])'),
+         ('pgflow.start_flow_with_states(text, jsonb, uuid)'), ('pgflow.get_run_with_states(uuid)'),
+         ('pgflow.cancel_run(uuid, text)'), ('pgflow.retry_run(uuid)'), ('pgflow._caller_id()')
+$$;
+
+-- 90_access/grant_client_access.sql
+create function pgflow.grant_client_access(role_name text)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_function regprocedure;
+begin
+  perform pgflow._check_client_role(role_name);
+  execute format('grant usage on schema pgflow to %I', role_name);
+  execute format('grant select on pgflow.flows, pgflow.steps, pgflow.deps, pgflow.runs, pgflow.step_states, pgflow.step_tasks, pgflow.task_attempts to %I', role_name);
+  for v_function in select f from pgflow._client_functions() f loop
+    execute format('grant execute on function %s to %I', v_function, role_name);
+  end loop;
+end $$;
+comment on function pgflow.grant_client_access(text) is
+  'Lets a role start flows and see, cancel and retry its own runs (by the JWT''s sub). Nothing else is opened.';
+
+-- 90_access/revoke_client_access.sql
+create function pgflow.revoke_client_access(role_name text)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_function regprocedure;
+begin
+  perform pgflow._check_client_role(role_name);
+  for v_function in select f from pgflow._client_functions() f loop
+    execute format('revoke execute on function %s from %I', v_function, role_name);
+  end loop;
+  execute format('revoke select on pgflow.flows, pgflow.steps, pgflow.deps, pgflow.runs, pgflow.step_states, pgflow.step_tasks, pgflow.task_attempts from %I', role_name);
+  execute format('revoke usage on schema pgflow from %I', role_name);
+end $$;
+comment on function pgflow.revoke_client_access(text) is 'Takes back what grant_client_access gave.';
+
+-- 90_access/row_level_security.sql
+-- A signed-in person sees their own runs, and of definitions what is needed to show them; nobody else sees anything. The
+-- owner of these tables and service_role (which bypasses row-level security) are not limited.
+alter table pgflow.settings enable row level security;
+alter table pgflow.flows enable row level security;
+alter table pgflow.steps enable row level security;
+alter table pgflow.deps enable row level security;
+alter table pgflow.option_changes enable row level security;
+alter table pgflow.runs enable row level security;
+alter table pgflow.step_states enable row level security;
+alter table pgflow.step_tasks enable row level security;
+alter table pgflow.task_attempts enable row level security;
+alter table pgflow.watched_runs enable row level security;
+alter table pgflow.workers enable row level security;
+alter table pgflow.worker_functions enable row level security;
+
+create policy definitions_are_readable on pgflow.flows for select using (true);
+create policy definitions_are_readable on pgflow.steps for select using (true);
+create policy definitions_are_readable on pgflow.deps for select using (true);
+create policy own_runs_are_readable on pgflow.runs for select using (owner is not null and owner = pgflow._caller_id());
+create policy own_runs_are_readable on pgflow.step_states for select
+  using (exists (select from pgflow.runs r where r.run_id = step_states.run_id));
+create policy own_runs_are_readable on pgflow.step_tasks for select
+  using (exists (select from pgflow.runs r where r.run_id = step_tasks.run_id));
+create policy own_runs_are_readable on pgflow.task_attempts for select
+  using (exists (select from pgflow.runs r where r.run_id = task_attempts.run_id));
+
+-- 90_access/server_access.sql
 -- Closed by default: nothing for PUBLIC; service_role gets the server's functions and tables.
 revoke all on schema pgflow from public;
 revoke execute on all functions in schema pgflow from public;

@@ -165,6 +165,7 @@ test('several stalled elements of a map are recovered by themselves, the others 
   const [runId] = await flow.start([0, 1, 2, 3])
   const tasks = await flow.claim('each')
   await sql`update pgflow.step_tasks set started_at = started_at - interval '60 s', queued_at = queued_at - interval '60 s' where run_id = ${runId!} and task_index < 2`
+  await flow.reveal('each')
   expect(await core.requeueStalledTasks()).toBe(2)
   await core.settleTasks(
     flow.workerId,

@@ -7,7 +7,7 @@ as $$
   values
     ('local', null, 'on or off', '^(on|off)$'),
     ('functions_base_url', null, 'the http(s) URL in front of the function names', '^https?://[^ ]+[^/ ]$'),
-    ('events', 'off', 'all, watched or off', '^(all|watched|off)$'),
+    ('events', 'watched', 'all, watched or off', '^(all|watched|off)$'),
     ('events_channel', 'private', 'private or public', '^(private|public)$'),
     ('max_requeues', '3', 'a whole number from 0 to 1000', '^(1000|[0-9]{1,3})$'),
     ('max_retry_delay', '86400', 'seconds, a whole number from 0 to 9999999', '^[0-9]{1,7}$'),

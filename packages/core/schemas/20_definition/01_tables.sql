@@ -8,6 +8,7 @@ create table pgflow.flows (
   input_schema jsonb,
   created_at timestamptz not null default now(),
   compiled_at timestamptz not null default now(),
+  paused_at timestamptz,
   constraint flows_pkey primary key (flow_slug),
   constraint opt_base_delay_is_nonnegative check (opt_base_delay >= 0),
   constraint opt_max_attempts_is_nonnegative check (opt_max_attempts >= 0),

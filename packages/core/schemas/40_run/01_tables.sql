@@ -13,8 +13,13 @@ create table pgflow.runs (
   completed_at timestamptz,
   failed_at timestamptz,
   cancelled_at timestamptz,
+  cancel_reason text,
+  -- Who started it, as the request's JWT says: what a signed-in person may see. Null for the server's own runs.
+  owner uuid,
+  idempotency_key text,
   constraint runs_pkey primary key (run_id),
   constraint completed_at_is_after_started_at check (completed_at is null or completed_at >= started_at),
+  constraint cancelled_at_is_after_started_at check (cancelled_at is null or cancelled_at >= started_at),
   constraint completed_at_or_failed_at check (not (completed_at is not null and failed_at is not null)),
   constraint failed_at_is_after_started_at check (failed_at is null or failed_at >= started_at),
   constraint runs_remaining_steps_check check (remaining_steps >= 0),
@@ -22,6 +27,8 @@ create table pgflow.runs (
 ) with (fillfactor = 40);
 -- The only index on a changing column: it changes once, when the run ends. Recovery and "what is running" use it.
 create index runs_active_idx on pgflow.runs (started_at) where status = 'started';
+create unique index runs_flow_slug_idempotency_key_key on pgflow.runs (flow_slug, idempotency_key) where idempotency_key is not null;
+create index runs_owner_idx on pgflow.runs (owner) where owner is not null;
 comment on table pgflow.runs is 'One execution of a flow.';
 
 create table pgflow.step_states (
@@ -97,7 +104,7 @@ create table pgflow.step_tasks (
   constraint started_at_is_after_queued_at check (started_at is null or started_at >= queued_at),
   constraint valid_status check (status in ('queued', 'started', 'completed', 'failed', 'skipped', 'cancelled', 'waiting'))
 ) with (fillfactor = 40);
--- Message identity. Neither column changes after the task is made.
+-- Message identity. Neither column changes after the task is made, but when its message was lost or its run starts again.
 create unique index step_tasks_queue_name_message_id_key on pgflow.step_tasks (queue_name, message_id) where message_id is not null;
 comment on table pgflow.step_tasks is 'One unit of work of a step; (queue_name, message_id) is the identity of its message, (last_worker_id, attempts_count) its fencing token.';
 
@@ -118,3 +125,12 @@ create table pgflow.task_attempts (
   constraint task_attempts_reason_is_valid check (reason in ('failed', 'type_violation', 'stalled', 'released', 'cancelled', 'skipped'))
 );
 comment on table pgflow.task_attempts is 'One row per attempt that ended otherwise than completed.';
+
+-- Runs that somebody looks at: only their events are sent where the setting events is watched. Unlogged: after a crash
+-- its readers ask again.
+create unlogged table pgflow.watched_runs (
+  run_id uuid not null,
+  watched_until timestamptz not null,
+  constraint watched_runs_pkey primary key (run_id)
+);
+comment on table pgflow.watched_runs is 'Runs whose state was asked for by a client in the last minutes.';

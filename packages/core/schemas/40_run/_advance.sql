@@ -1,7 +1,9 @@
 -- Carries a set of runs as far as they go without a worker. p_ended: steps that have just completed or were skipped.
 -- p_ready: steps that have just started. p_failed: steps that their run does not survive. Works in waves, so depth has
--- no limit; every wave is set-based over all runs. The caller holds the runs' locks (or has just inserted them).
-create function pgflow._advance(p_ended pgflow.step_states[], p_ready pgflow.step_states[], p_failed pgflow._failed_step[])
+-- no limit; every wave is set-based over all runs. Events are sent last, in the order of the waves: parent before child. The caller holds the runs' locks (or has just inserted them).
+create function pgflow._advance(
+  p_ended pgflow.step_states[], p_ready pgflow.step_states[], p_failed pgflow._failed_step[],
+  p_new_run_ids uuid[] default null, p_not_before timestamptz default null)
 returns void
 language plpgsql
 as $$
@@ -10,10 +12,14 @@ declare
   v_ended pgflow.step_states[] := p_ended;
   v_ready pgflow.step_states[] := p_ready;
   v_failed pgflow._failed_step[] := p_failed;
+  -- Every transition, in its order.
+  v_log pgflow.step_states[] := p_ended || p_ready;
   v_cascading pgflow.step_states[];
+  v_cascaded pgflow.step_states[];
   v_released pgflow.step_states[];
   v_judged pgflow.step_states[];
   v_more pgflow.step_states[];
+  v_completed_run_ids uuid[];
 begin
   while v_wave is not null loop
     select array_agg(w) into v_cascading
@@ -22,7 +28,9 @@ begin
     where (w.skip_reason = 'condition_unmet' and st.when_unmet = 'skip-cascade')
        or (w.skip_reason = 'handler_failed' and st.when_exhausted = 'skip-cascade');
     if v_cascading is not null then
-      v_ended := v_ended || pgflow._skip_descendants(v_cascading);
+      v_cascaded := pgflow._skip_descendants(v_cascading);
+      v_ended := v_ended || v_cascaded;
+      v_log := v_log || v_cascaded;
     end if;
 
     v_released := pgflow._release_dependents(v_wave);
@@ -32,12 +40,14 @@ begin
              array_agg(s) filter (where s.status = 'started')
       into v_judged, v_wave, v_more from unnest(v_released) s;
       v_ready := v_ready || v_more;
+      v_log := v_log || v_wave || v_more;
       if v_judged is not null then
         v_judged := pgflow._start_judged_steps(v_judged);
-        select v_wave || array_agg(s) filter (where s.status in ('completed', 'skipped')),
+        select v_log || array_agg(s) filter (where s.status <> 'failed'),
+               v_wave || array_agg(s) filter (where s.status in ('completed', 'skipped')),
                v_ready || array_agg(s) filter (where s.status = 'started'),
                v_failed || (array_agg(row(s.run_id, s.step_slug, s.error_message)::pgflow._failed_step) filter (where s.status = 'failed'))
-        into v_wave, v_ready, v_failed from unnest(v_judged) s;
+        into v_log, v_wave, v_ready, v_failed from unnest(v_judged) s;
       end if;
       v_ended := v_ended || v_wave;
     end if;
@@ -48,9 +58,10 @@ begin
     select array_agg(s) into v_ready from unnest(v_ready) s where s.run_id not in (select f.run_id from unnest(v_failed) f);
   end if;
   if v_ready is not null then
-    perform pgflow._dispatch(v_ready);
+    perform pgflow._dispatch(v_ready, p_not_before);
   end if;
   if v_ended is not null then
-    perform pgflow._count_down_runs(v_ended);
+    v_completed_run_ids := pgflow._count_down_runs(v_ended);
   end if;
+  perform pgflow._send_events(p_new_run_ids, v_log, v_failed, v_completed_run_ids);
 end $$;

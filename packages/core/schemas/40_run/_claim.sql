@@ -11,7 +11,6 @@ declare
   v_route record;
   v_ids bigint[];
   v_read_counts integer[];
-  v_claimed pgflow.work_item[];
 begin
   if v_state <> 'running' then
     return next row('worker', null, null, null, null, null, null, null, null, null, v_state)::pgflow.work_item;
@@ -22,12 +21,16 @@ begin
   end if;
 
   select min(coalesce(s.opt_timeout, f.opt_timeout)) as shortest, max(coalesce(s.opt_timeout, f.opt_timeout)) as longest,
-         bool_and(s.queue_name = p_queue_name and (f.queue_mode = 'flow' or p_step_slug is not null)) as is_served
+         bool_and(s.queue_name = p_queue_name and (f.queue_mode = 'flow' or p_step_slug is not null)) as is_served,
+         bool_or(f.paused_at is not null) as is_paused
   into v_route
   from pgflow.steps s join pgflow.flows f on f.flow_slug = s.flow_slug
   where s.flow_slug = p_flow_slug and (p_step_slug is null or s.step_slug = p_step_slug);
   if v_route.is_served is not true then
     perform pgflow._refuse_subscription(p_queue_name, p_flow_slug, p_step_slug);
+  end if;
+  if v_route.is_paused then
+    return;
   end if;
 
   -- A statement of its own: the next one has a newer snapshot and sees the task of every message read. In one statement
@@ -47,47 +50,7 @@ begin
     return;
   end if;
 
-  with claimed as (
-    update pgflow.step_tasks t set
-      -- greatest: now() is the start of this transaction, which may have waited for a run lock while a younger one
-      -- dispatched the task.
-      status = 'started', attempts_count = t.attempts_count + 1, started_at = greatest(pgflow.clock(), t.queued_at),
-      last_worker_id = p_worker_id
-    from (
-      select e.run_id, e.step_slug, e.task_index
-      from pgflow.step_tasks e
-      where e.queue_name = p_queue_name and e.message_id = any (v_ids) and e.message_id is not null
-        and e.status = 'queued' and e.flow_slug = p_flow_slug and (p_step_slug is null or e.step_slug = p_step_slug)
-        -- scalar sub-select, not a join: the planner must not start from "the few active runs"
-        and (select r.status from pgflow.runs r where r.run_id = e.run_id) = 'started'
-        and (select x.status from pgflow.step_states x where x.run_id = e.run_id and x.step_slug = e.step_slug) = 'started'
-      for no key update skip locked
-    ) eligible
-    where t.run_id = eligible.run_id and t.step_slug = eligible.step_slug and t.task_index = eligible.task_index
-    returning t.flow_slug, t.run_id, t.step_slug, t.task_index, t.message_id, t.attempts_count, t.input
-  )
-  select array_agg(row('claimed', c.flow_slug, c.run_id, c.step_slug, c.task_index, c.message_id, c.attempts_count,
-    case when s.step_type = 'map' then c.input
-         when s.deps_count = 0 then '{}'::jsonb
-         else pgflow._deps_output(c.flow_slug, c.run_id, c.step_slug) end,
-    case when s.step_type = 'single' and s.deps_count = 0
-         then (select r.input from pgflow.runs r where r.run_id = c.run_id) end,
-    coalesce(s.opt_timeout, f.opt_timeout), null)::pgflow.work_item)
-  into v_claimed
-  from claimed c
-  join pgflow.steps s on s.flow_slug = c.flow_slug and s.step_slug = c.step_slug
-  join pgflow.flows f on f.flow_slug = c.flow_slug;
-
-  if v_route.shortest <> v_route.longest and v_claimed is not null then
-    if (select count(*) from pgflow.set_vt_batch(
-          p_queue_name, array(select c.msg_id from unnest(v_claimed) c order by c.msg_id),
-          array(select c.timeout_seconds + 2 from unnest(v_claimed) c order by c.msg_id))) < cardinality(v_claimed) then
-      perform pgflow._raise('SF301', format('The visibility of messages in queue "%s" could not be set.', p_queue_name),
-        'A message of a task that was being claimed is gone.', 'Nothing was claimed. Leave the queue to Starflow: do not delete its messages by hand.');
-    end if;
-  end if;
-  if coalesce(cardinality(v_claimed), 0) < cardinality(v_ids) then
-    return query select * from pgflow._settle_unclaimed(p_queue_name, p_flow_slug, p_step_slug, v_ids, v_read_counts, v_claimed);
-  end if;
-  return query select * from unnest(v_claimed);
+  return query
+    select * from pgflow._claim_messages(p_queue_name, p_flow_slug, p_step_slug, p_worker_id, v_ids, v_read_counts,
+                                         v_route.shortest = v_route.longest);
 end $$;

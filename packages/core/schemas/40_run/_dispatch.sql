@@ -1,6 +1,6 @@
 -- Makes the tasks and messages of steps that have just started. One send_batch per queue and delay; ROWS FROM zips the
--- ids that it returns, in the order of its messages, with the tasks.
-create function pgflow._dispatch(p_ready pgflow.step_states[])
+-- ids that it returns, in the order of its messages, with the tasks. p_not_before: a start that was asked for later.
+create function pgflow._dispatch(p_ready pgflow.step_states[], p_not_before timestamptz default null)
 returns void
 language plpgsql
 as $$
@@ -27,7 +27,7 @@ begin
   ) q
   cross join lateral rows from (
     pgmq.send_batch(q.queue_name, q.messages, null::jsonb[],
-                    clock_timestamp() + make_interval(secs => coalesce(q.delay, 0))),
+                    greatest(clock_timestamp(), p_not_before) + make_interval(secs => coalesce(q.delay, 0))),
     unnest(q.run_ids, q.slugs, q.indexes, q.inputs)
   ) as z(msg_id, run_id, step_slug, task_index, input);
 end $$;

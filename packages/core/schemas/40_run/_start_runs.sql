@@ -1,11 +1,14 @@
 -- Inserts runs with their step states and carries them as far as they go: conditions of root steps, maps over nothing,
--- first tasks. Only inserts, so it waits for nobody. A run id that exists is left out of the answer.
-create function pgflow._start_runs(p_flow_slug text, p_run_ids uuid[], p_inputs jsonb[])
+-- first tasks (not claimable before p_not_before). Only inserts, so it waits for nobody but a caller with the same run id
+-- or key. A run that exists is left out of the answer.
+create function pgflow._start_runs(
+  p_flow_slug text, p_run_ids uuid[], p_inputs jsonb[], p_idempotency_key text default null, p_not_before timestamptz default null)
 returns setof uuid
 language plpgsql
 as $$
 declare
   v_now timestamptz := pgflow.clock();
+  v_owner uuid := pgflow._caller_id();
   v_steps integer;
   v_has_root_map boolean;
   v_bad_type text;
@@ -18,8 +21,7 @@ begin
   select count(*), bool_or(s.step_type = 'map' and s.deps_count = 0) into v_steps, v_has_root_map
   from pgflow.steps s where s.flow_slug = p_flow_slug;
   if v_steps = 0 and not exists (select from pgflow.flows f where f.flow_slug = p_flow_slug) then
-    perform pgflow._raise('SF201', format('Flow "%s" does not exist.', p_flow_slug), '',
-      'Start one of its workers first: a worker compiles its flow. Check the spelling too: slugs are case-sensitive.');
+    perform pgflow._raise_unknown_flow(p_flow_slug);
   end if;
   if v_has_root_map then
     select coalesce(jsonb_typeof(i.input), 'null') into v_bad_type from unnest(p_inputs) i(input)
@@ -36,10 +38,10 @@ begin
   end if;
 
   with new_runs as (
-    insert into pgflow.runs (run_id, flow_slug, input, remaining_steps, started_at)
-    select coalesce(n.run_id, pgflow.new_run_id()), p_flow_slug, n.input, v_steps, v_now
+    insert into pgflow.runs (run_id, flow_slug, input, remaining_steps, started_at, owner, idempotency_key)
+    select coalesce(n.run_id, pgflow.new_run_id()), p_flow_slug, n.input, v_steps, v_now, v_owner, p_idempotency_key
     from unnest(p_run_ids, p_inputs) n(run_id, input)
-    on conflict on constraint runs_pkey do nothing
+    on conflict do nothing
     returning run_id, input
   ), new_states as (
     insert into pgflow.step_states (flow_slug, run_id, step_slug, status, remaining_deps, created_at, started_at,
@@ -81,6 +83,6 @@ begin
     update pgflow.runs r set status = 'completed', completed_at = r.started_at, output = '{}'
     where r.run_id = any (v_run_ids);
   end if;
-  perform pgflow._advance(v_ended, v_ready, v_failed);
+  perform pgflow._advance(v_ended, v_ready, v_failed, v_run_ids, p_not_before);
   return query select u.run_id from unnest(v_run_ids) u(run_id);
 end $$;

@@ -1,15 +1,25 @@
-create function pgflow.start_flow(flow_slug text, input jsonb, run_id uuid default null)
+-- Definer, so that a trigger of a signed-in person's may start a run; it is then theirs.
+create function pgflow.start_flow(
+  flow_slug text, input jsonb, run_id uuid default null, idempotency_key text default null, start_at timestamptz default null)
 returns setof pgflow.runs
-language plpgsql
+language plpgsql security definer
 set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
 set enable_mergejoin = off set jit = off
 as $$
 declare
   v_run_id uuid := coalesce(start_flow.run_id, pgflow.new_run_id());
+  v_started uuid;
 begin
-  perform pgflow._start_runs(start_flow.flow_slug, array[v_run_id], array[start_flow.input]);
+  select s into v_started from pgflow._start_runs(
+    start_flow.flow_slug, array[v_run_id], array[start_flow.input], start_flow.idempotency_key, start_at) s;
+  if v_started is null and start_flow.idempotency_key is not null then
+    -- The same key again: the run that it started, whatever run id was asked for now.
+    select r.run_id into v_started from pgflow.runs r
+    where r.flow_slug = start_flow.flow_slug and r.idempotency_key = start_flow.idempotency_key;
+  end if;
+  v_run_id := coalesce(v_started, v_run_id);
   perform pgflow._check_run_ids(start_flow.flow_slug, array[v_run_id]);
   return query select r.* from pgflow.runs r where r.run_id = v_run_id;
 end $$;
-comment on function pgflow.start_flow(text, jsonb, uuid) is
-  'Starts a run and returns it. The same run_id again gives the existing run of the same flow; one of another flow is refused.';
+comment on function pgflow.start_flow(text, jsonb, uuid, text, timestamptz) is
+  'Starts a run and returns it; none of its work is claimable before start_at. The same run_id or idempotency_key again gives the existing run of the same flow.';

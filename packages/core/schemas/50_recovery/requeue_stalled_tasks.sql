@@ -7,6 +7,7 @@ set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan
 set enable_mergejoin = off set jit = off
 as $$
 declare
+  v_suspects uuid[] := pgflow._stalled_run_ids();
   v_runs uuid[];
   v_tasks pgflow.step_tasks[];
   v_ending pgflow.step_tasks[];
@@ -16,14 +17,10 @@ declare
 begin
   select array_agg(l.run_id) into v_runs from (
     select r.run_id from pgflow.runs r
-    where r.status = 'started' and exists (
-      select from pgflow.step_tasks t
-      join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
-      join pgflow.flows f on f.flow_slug = t.flow_slug
-      where t.run_id = r.run_id and t.status = 'started'
-        and t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30) < pgflow.clock())
+    where r.status = 'started' and r.run_id = any (v_suspects)
     order by r.run_id for no key update skip locked
   ) l;
+  delete from pgflow.watched_runs w where w.watched_until < pgflow.clock();
   if v_runs is null then
     return 0;
   end if;

@@ -156,12 +156,22 @@ export class CompiledFlow {
     return row.count
   }
 
-  /** Moves every claim of a run into the past, as if that many seconds had gone by: pgmq keeps its own clock. */
+  /** Moves every claim of a run into the past with its message, as if that many seconds had gone by. */
   async age(runId: string, seconds: number): Promise<void> {
-    await this.#sql`
-      update pgflow.step_tasks set
-        started_at = started_at - make_interval(secs => ${seconds}), queued_at = queued_at - make_interval(secs => ${seconds})
-      where run_id = ${runId}`
+    const rows = await this.#sql<{ queue_name: string; ids: string[] }[]>`
+      with aged as (
+        update pgflow.step_tasks set
+          started_at = started_at - make_interval(secs => ${seconds}), queued_at = queued_at - make_interval(secs => ${seconds})
+        where run_id = ${runId}
+        returning queue_name, message_id
+      )
+      select queue_name, array_agg(message_id) as ids from aged where message_id is not null group by queue_name`
+    for (const { queue_name, ids } of rows) {
+      await this.#sql.unsafe(
+        `update pgmq.q_${queue_name} set vt = vt - make_interval(secs => $1) where msg_id = any ($2::bigint[])`,
+        [seconds, ids],
+      )
+    }
   }
 
   /** Makes every message of a step visible now. */

@@ -1,0 +1,74 @@
+-- Locks the run, then its states and tasks. What has completed keeps its output; a step that failed, or whose tasks were
+-- cancelled, runs again with a fresh budget (the attempts it had are forgiven). A step that failed its condition is
+-- judged again; skipped steps stay skipped.
+create function pgflow.retry_run(run_id uuid)
+returns setof pgflow.runs
+language plpgsql security definer
+set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set enable_mergejoin = off set jit = off
+as $$
+declare
+  v_run pgflow.runs;
+  v_tasks pgflow.step_tasks[];
+  v_restarted pgflow.step_states[];
+  v_undispatched pgflow.step_states[];
+  v_judged pgflow.step_states[];
+begin
+  select * into v_run from pgflow.runs r where r.run_id = retry_run.run_id for no key update;
+  if v_run.run_id is null or not pgflow._may_see(v_run.owner) then
+    return;
+  end if;
+  if v_run.status not in ('failed', 'cancelled') then
+    return next v_run;
+    return;
+  end if;
+
+  update pgflow.runs r set
+    status = 'started', failed_at = null, cancelled_at = null, cancel_reason = null,
+    remaining_steps = (select count(*) from pgflow.step_states s where s.run_id = r.run_id and s.status not in ('completed', 'skipped'))
+  where r.run_id = retry_run.run_id
+  returning * into v_run;
+
+  -- Every step that had tasks goes on with those that did not complete.
+  update pgflow.step_states s set
+    status = 'started', failed_at = null, error_message = null,
+    remaining_tasks = (select count(*) from pgflow.step_tasks t
+                       where t.run_id = s.run_id and t.step_slug = s.step_slug and t.status <> 'completed')
+  where s.run_id = retry_run.run_id and s.status in ('failed', 'started')
+    and exists (select from pgflow.step_tasks t where t.run_id = s.run_id and t.step_slug = s.step_slug);
+  -- A step that failed before it had any was refused by its condition.
+  update pgflow.step_states s set status = 'created', failed_at = null, error_message = null, remaining_tasks = null
+  where s.run_id = retry_run.run_id and s.status = 'failed';
+
+  with again as (
+    update pgflow.step_tasks t set
+      status = 'queued', attempts_forgiven = t.attempts_count, failed_at = null, completed_at = null, error_message = null,
+      output = null, requeued_count = 0, permanently_stalled_at = null, message_id = null
+    where t.run_id = retry_run.run_id and t.status in ('failed', 'cancelled')
+      and exists (select from pgflow.step_states s where s.run_id = t.run_id and s.step_slug = t.step_slug and s.status = 'started')
+    returning t as task
+  )
+  select array_agg(a.task) into v_tasks from again a;
+  perform pgflow._resend_messages(v_tasks);
+
+  -- Steps that had started in the very call that failed the run were never dispatched.
+  select array_agg(s) filter (where s.status = 'started' and t.run_id is null),
+         array_agg(s) filter (where s.status = 'started' and t.run_id is not null),
+         array_agg(s) filter (where s.status = 'created' and s.remaining_deps = 0)
+  into v_undispatched, v_restarted, v_judged
+  from pgflow.step_states s
+  left join lateral (select x.run_id from pgflow.step_tasks x where x.run_id = s.run_id and x.step_slug = s.step_slug limit 1) t on true
+  where s.run_id = retry_run.run_id;
+
+  perform pgflow._send_events(array[v_run.run_id], v_restarted, null, null);
+  if v_judged is not null then
+    v_judged := pgflow._start_judged_steps(v_judged);
+  end if;
+  perform pgflow._advance(
+    (select array_agg(j) from unnest(v_judged) j where j.status in ('completed', 'skipped')),
+    v_undispatched || (select array_agg(j) from unnest(v_judged) j where j.status = 'started'),
+    (select array_agg(row(j.run_id, j.step_slug, j.error_message)::pgflow._failed_step) from unnest(v_judged) j where j.status = 'failed'));
+  return query select r.* from pgflow.runs r where r.run_id = retry_run.run_id;
+end $$;
+comment on function pgflow.retry_run(uuid) is
+  'Starts a failed or cancelled run again where it stopped: completed steps and map elements keep their outputs. Returns the run; any other run is returned as it is.';

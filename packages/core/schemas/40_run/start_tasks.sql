@@ -1,0 +1,36 @@
+-- For callers that read messages themselves; our own workers use claim_tasks. Messages that cannot be claimed are left
+-- as they are. Locks task rows with skip locked.
+create function pgflow.start_tasks(
+  flow_slug text, msg_ids bigint[], worker_id uuid, queue_name text default null, step_slug text default null)
+returns setof pgflow.step_task_record
+language plpgsql
+set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set enable_mergejoin = off set jit = off
+as $$
+declare
+  v_queue text := coalesce(start_tasks.queue_name, lower(start_tasks.flow_slug));
+  v_known bigint[];
+begin
+  if msg_ids is null or cardinality(msg_ids) = 0 then
+    return;
+  end if;
+  if exists (select from pgflow.flows f where f.flow_slug = start_tasks.flow_slug and f.queue_mode = 'step')
+     and (start_tasks.queue_name is null or start_tasks.step_slug is null) then
+    perform pgflow._refuse_subscription(v_queue, start_tasks.flow_slug, start_tasks.step_slug);
+  end if;
+  -- Only messages with a queued task of this subscription: a released worker may hold others, which are its own affair.
+  v_known := array(
+    select t.message_id from pgflow.step_tasks t
+    where t.queue_name = v_queue and t.message_id = any (msg_ids) and t.message_id is not null and t.status = 'queued'
+      and t.flow_slug = start_tasks.flow_slug and (start_tasks.step_slug is null or t.step_slug = start_tasks.step_slug));
+  if cardinality(v_known) = 0 then
+    return;
+  end if;
+  return query
+    select c.flow_slug, c.run_id, c.step_slug, c.input, c.msg_id, c.task_index, c.flow_input
+    from pgflow._claim_messages(v_queue, start_tasks.flow_slug, start_tasks.step_slug, start_tasks.worker_id, v_known,
+                                array_fill(1, array[cardinality(v_known)]), false) c
+    where c.kind = 'claimed';
+end $$;
+comment on function pgflow.start_tasks(text, bigint[], uuid, text, text) is
+  'Claims the queued tasks behind messages that the caller has read. Without queue and step: the default queue of a plain flow.';

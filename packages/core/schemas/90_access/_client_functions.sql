@@ -1,0 +1,10 @@
+-- What a role with client access may call; each checks ownership itself.
+create function pgflow._client_functions()
+returns setof regprocedure
+language sql stable
+set search_path = ''
+as $$
+  values ('pgflow.start_flow(text, jsonb, uuid, text, timestamptz)'::regprocedure), ('pgflow.start_flows(text, jsonb, uuid[])'),
+         ('pgflow.start_flow_with_states(text, jsonb, uuid)'), ('pgflow.get_run_with_states(uuid)'),
+         ('pgflow.cancel_run(uuid, text)'), ('pgflow.retry_run(uuid)'), ('pgflow._caller_id()')
+$$;
