@@ -101,17 +101,11 @@ describe('the demo', () => {
   })
 
   test('loses nothing while workers are killed in the middle of their work', { timeout: 420_000 }, async () => {
-    const { code, stdout, stderr } = await run([
-      '--limit',
-      '120',
-      '--chaos',
-      '--json',
-      '--data-dir',
-      join(root, 'chaos'),
-    ])
+    const { code, stdout, stderr } = await run(['--chaos', '--json', '--data-dir', join(root, 'chaos')])
     expect(code, stderr).toBe(0)
     const summary = lastLine(stdout) as DemoSummary
-    expect(summary).toMatchObject({ runs: 120, completed: 120, failed: 0, lost: 0 })
+    expect(summary.runs).toBeGreaterThanOrEqual(250)
+    expect(summary).toMatchObject({ completed: summary.runs, failed: 0, lost: 0 })
     expect(summary.killed).toBeGreaterThanOrEqual(5)
     expect(summary.extraAttempts).toBeGreaterThanOrEqual(1)
   })

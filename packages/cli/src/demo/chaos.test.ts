@@ -10,7 +10,7 @@ const worker = (workerId: string, queue: string, registeredAtMs = 0): BusyWorker
 
 function chaosOver(
   views: Partial<ChaosView>[],
-  options: { minKills?: number; paces?: { first: ChaosPace; then: ChaosPace }; isAlive?: boolean } = {},
+  options: { minKills?: number; paces?: { first: ChaosPace; later: ChaosPace }; isAlive?: boolean } = {},
 ) {
   const killed: string[] = []
   let turn = 0
@@ -28,7 +28,7 @@ function chaosOver(
     },
     random: () => 0,
     minKills: options.minKills ?? 5,
-    paces: options.paces ?? { first: { restMs: 0, minAgeMs: 0 }, then: { restMs: 0, minAgeMs: 0 } },
+    paces: options.paces ?? { first: { restMs: 0, minAgeMs: 0 }, later: { restMs: 0, minAgeMs: 0 } },
   })
   return { chaos, killed }
 }
@@ -71,7 +71,7 @@ test('a worker that was gone already is not counted', async () => {
 
 test('after its first kills it spares young workers', async () => {
   const busy = [worker('first', 'a', 2_900), worker('young', 'b', 1_000), worker('grown', 'c', 500)]
-  const paces = { first: { restMs: 0, minAgeMs: 100 }, then: { restMs: 0, minAgeMs: 2_500 } }
+  const paces = { first: { restMs: 0, minAgeMs: 100 }, later: { restMs: 0, minAgeMs: 2_500 } }
   const { chaos, killed } = chaosOver([{ busy, nowMs: 3_000 }], { minKills: 1, paces })
   expect([await chaos.killOne(), await chaos.killOne(), await chaos.killOne()]).toEqual(['killed', 'killed', 'nobody'])
   expect(killed).toEqual(['first', 'grown'])
@@ -92,7 +92,7 @@ test('it starts once, stops at any time, and survives a failing look', async () 
     },
     kill: () => true,
     onError: (error) => errors.push(error),
-    paces: { first: { restMs: 1, minAgeMs: 0 }, then: { restMs: 1, minAgeMs: 0 } },
+    paces: { first: { restMs: 1, minAgeMs: 0 }, later: { restMs: 1, minAgeMs: 0 } },
   })
   await chaos.stop()
   chaos.start()

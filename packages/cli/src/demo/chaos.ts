@@ -27,7 +27,7 @@ interface ChaosOptions {
   readonly random?: () => number
   readonly minKills?: number
   /** How it goes about its first `minKills`, and how after them. */
-  readonly paces?: { readonly first: ChaosPace; readonly then: ChaosPace }
+  readonly paces?: { readonly first: ChaosPace; readonly later: ChaosPace }
 }
 
 export interface ChaosPace {
@@ -44,7 +44,7 @@ const MIN_KILLS = 5
  * workers: a fresh worker is slow at its first tasks, and a killer that waits for them takes the same tasks down again and
  * again, until they have no attempt left.
  */
-const PACES = { first: { restMs: 200, minAgeMs: 1_000 }, then: { restMs: 1_000, minAgeMs: 2_500 } } as const
+const PACES = { first: { restMs: 200, minAgeMs: 1_000 }, later: { restMs: 1_000, minAgeMs: 2_500 } } as const
 
 /**
  * Kills random workers in the middle of their work, to show that none of it is lost: never a second one of a queue before
@@ -107,7 +107,7 @@ export class Chaos {
 
   get #pace(): ChaosPace {
     const { paces = PACES, minKills = MIN_KILLS } = this.#options
-    return this.killed < minKills ? paces.first : paces.then
+    return this.killed < minKills ? paces.first : paces.later
   }
 
   #mayKill({ workerId, queue, registeredAtMs }: BusyWorker, nowMs: number): boolean {
