@@ -1,0 +1,218 @@
+import type { Sql } from 'postgres'
+import { expect } from 'vitest'
+
+export interface OracleOptions {
+  /** Whether `recordEvents` of ./events.ts was called before the first start. */
+  readonly events?: boolean
+  /** `run/step/index` of every completion that a settlement accepted, as a test collected them. */
+  readonly accepted?: readonly string[]
+  /** `run/step/index` → how often a handler was given the task. */
+  readonly handlerStarts?: ReadonlyMap<string, number>
+}
+
+/**
+ * What must hold of every run of the database whenever nobody is working, whatever was done to it. Runs may be open; no
+ * call may be under way. Each invariant is a question for what breaks it, so that a failure names the run.
+ */
+export async function expectAllWell(sql: Sql, options: OracleOptions = {}): Promise<void> {
+  expect(
+    await sql`select kind, run_id, step_slug, task_index, reason from pgflow.liveness_audit`,
+    'every started run is terminal or has a next actor',
+  ).toEqual([])
+  expect(
+    await sql`
+      select r.run_id, r.status, t.step_slug, t.task_index, t.status as task_status
+      from pgflow.runs r join pgflow.step_tasks t on t.run_id = r.run_id
+      where r.status <> 'started' and t.status in ('queued', 'started', 'waiting')`,
+    'a run that is over has no open task',
+  ).toEqual([])
+  expect(await tasksAgainstTheirStep(sql), 'each index of a completed step has exactly one accepted outcome').toEqual(
+    [],
+  )
+  expect(
+    await sql`
+      select s.run_id, s.step_slug, s.status, p.step_slug as dependency, p.status as dependency_status
+      from pgflow.step_states s
+      join pgflow.deps d on d.flow_slug = s.flow_slug and d.step_slug = s.step_slug
+      join pgflow.step_states p on p.run_id = s.run_id and p.step_slug = d.dep_slug
+      where s.started_at is not null and p.status not in ('completed', 'skipped')`,
+    'a step starts only after all of its dependencies',
+  ).toEqual([])
+  expect(await attemptsAgainstTheirHistory(sql), 'every attempt ended once, and no stale one was accepted').toEqual([])
+  expect(await wrongCounters(sql), 'what is counted down agrees with what is open').toEqual([])
+  await expectQueuesToMatch(sql)
+  if (options.events === true) await expectEventsToMatch(sql)
+  if (options.accepted !== undefined) await expectOneAcceptance(sql, options.accepted)
+  if (options.handlerStarts !== undefined) await expectCountedAttempts(sql, options.handlerStarts)
+}
+
+async function tasksAgainstTheirStep(sql: Sql): Promise<readonly unknown[]> {
+  return await sql`
+    select s.run_id, s.step_slug, s.initial_tasks, t.completed, t.highest
+    from pgflow.step_states s
+    join pgflow.steps st on st.flow_slug = s.flow_slug and st.step_slug = s.step_slug
+    cross join lateral (
+      select count(*) filter (where t.status = 'completed')::integer as completed, count(*)::integer as all_tasks,
+             coalesce(max(t.task_index), -1) as highest, jsonb_agg(t.output order by t.task_index) as outputs
+      from pgflow.step_tasks t where t.run_id = s.run_id and t.step_slug = s.step_slug
+    ) t
+    where s.status = 'completed' and (
+      t.completed <> s.initial_tasks or t.all_tasks <> s.initial_tasks or t.highest <> s.initial_tasks - 1
+      or s.output is distinct from case when st.step_type = 'map' then coalesce(t.outputs, '[]') else nullif(t.outputs -> 0, 'null') end
+         and not (s.output = 'null' and t.outputs -> 0 = 'null'))`
+}
+
+/** Attempts 1 to attempts_count of a task: each is in its history, but for the one that completed it or still runs. */
+async function attemptsAgainstTheirHistory(sql: Sql): Promise<readonly unknown[]> {
+  return await sql`
+    select t.run_id, t.step_slug, t.task_index, t.status, t.attempts_count, t.attempts_forgiven, a.ended, a.last_ended
+    from pgflow.step_tasks t
+    cross join lateral (
+      select count(*)::integer as ended, coalesce(max(a.attempt), 0) as last_ended from pgflow.task_attempts a
+      where a.run_id = t.run_id and a.step_slug = t.step_slug and a.task_index = t.task_index
+    ) a
+    where a.ended <> t.attempts_count - case when t.status in ('started', 'completed') then 1 else 0 end
+       or a.last_ended <> a.ended`
+}
+
+async function wrongCounters(sql: Sql): Promise<readonly unknown[]> {
+  return await sql`
+    select 'run' as what, r.run_id, null as step_slug, r.remaining_steps as counted, o.open
+    from pgflow.runs r cross join lateral (
+      select count(*) filter (where s.status not in ('completed', 'skipped'))::integer as open from pgflow.step_states s where s.run_id = r.run_id
+    ) o
+    -- A run that failed counts the steps that ended in the call that failed it no more.
+    where (r.status in ('started', 'completed') and r.remaining_steps <> o.open) or (r.status = 'completed') <> (r.output is not null)
+    union all
+    select 'deps', s.run_id, s.step_slug, s.remaining_deps, o.open
+    from pgflow.step_states s cross join lateral (
+      select count(*)::integer as open from pgflow.deps d join pgflow.step_states p on p.run_id = s.run_id and p.step_slug = d.dep_slug
+      where d.flow_slug = s.flow_slug and d.step_slug = s.step_slug and p.status not in ('completed', 'skipped')
+    ) o
+    where s.status in ('created', 'started', 'completed') and s.remaining_deps <> o.open
+    union all
+    select 'tasks', s.run_id, s.step_slug, s.remaining_tasks, o.open
+    from pgflow.step_states s cross join lateral (
+      select count(*) filter (where t.status <> 'completed')::integer as open from pgflow.step_tasks t where t.run_id = s.run_id and t.step_slug = s.step_slug
+    ) o
+    where s.status = 'started' and (select r.status from pgflow.runs r where r.run_id = s.run_id) = 'started' and s.remaining_tasks <> o.open`
+}
+
+/** Depth of every queue = its open tasks; nothing else is in it, and nothing of it is missing. */
+async function expectQueuesToMatch(sql: Sql): Promise<void> {
+  const queues = await sql<{ queue_name: string }[]>`select distinct queue_name from pgflow.steps order by 1`
+  for (const { queue_name } of queues) {
+    const wrong = await sql`
+      select q.msg_id, t.run_id, t.step_slug, t.task_index, t.status
+      from ${sql(`pgmq.q_${queue_name}`)} q
+      full join (
+        select * from pgflow.step_tasks where queue_name = ${queue_name} and status in ('queued', 'started')
+      ) t on t.message_id = q.msg_id
+      where q.msg_id is null or t.run_id is null`
+    expect(wrong, `queue ${queue_name} holds the messages of its open tasks and no other`).toEqual([])
+  }
+}
+
+interface StepTransition {
+  readonly run_id: string
+  readonly event: string
+  readonly step_slug: string | null
+  readonly status: string
+}
+
+/** What may follow what. A step that never ran is completed by nothing: a map over nothing, from created. */
+const STEP_TRANSITIONS: Readonly<Record<string, readonly string[]>> = {
+  created: ['started', 'completed', 'skipped', 'failed'],
+  started: ['completed', 'skipped', 'failed'],
+  // A retried run starts its open steps again.
+  stopped: ['started', 'skipped', 'failed', 'completed'],
+  completed: [],
+  skipped: [],
+  failed: [],
+}
+
+/**
+ * Replays the recorded events of each run: every transition is allowed once, a step comes after its dependencies, and what
+ * the events lead to is what the tables say.
+ */
+async function expectEventsToMatch(sql: Sql): Promise<void> {
+  const events = await sql<StepTransition[]>`
+    select payload ->> 'run_id' as run_id, event, payload ->> 'step_slug' as step_slug, payload ->> 'status' as status
+    from realtime.messages where topic like 'pgflow:run:%' order by sent_position`
+  const runs = await sql<{ run_id: string; flow_slug: string; status: string }[]>`
+    select run_id, flow_slug, status from pgflow.runs`
+  const states = await sql<{ run_id: string; step_slug: string; status: string; dependencies: string[] }[]>`
+    select s.run_id, s.step_slug, s.status,
+           array(select d.dep_slug from pgflow.deps d where d.flow_slug = s.flow_slug and d.step_slug = s.step_slug) as dependencies
+    from pgflow.step_states s`
+  const eventsOf = grouped(events, (event) => event.run_id)
+  const statesOf = grouped(states, (state) => state.run_id)
+  const problems: string[] = []
+  for (const run of runs) {
+    const ofRun = statesOf.get(run.run_id) ?? []
+    const dependencies = new Map(ofRun.map((state) => [state.step_slug, state.dependencies]))
+    const steps = new Map(ofRun.map((state) => [state.step_slug, 'created']))
+    let status = 'none'
+    const problem = (text: string) => problems.push(`run ${run.run_id}: ${text}`)
+    for (const event of eventsOf.get(run.run_id) ?? []) {
+      if (event.step_slug === null) {
+        const isAllowed = event.status === 'started' ? status !== 'started' : status === 'started'
+        if (!isAllowed) problem(`${event.event} came while the run was ${status}`)
+        if (event.status === 'started') {
+          for (const [slug, step] of steps) if (step === 'started' || step === 'failed') steps.set(slug, 'stopped')
+        }
+        status = event.status
+        continue
+      }
+      const before = steps.get(event.step_slug) ?? 'unknown'
+      if (status !== 'started') problem(`${event.event} came while the run was ${status}`)
+      if (!STEP_TRANSITIONS[before]?.includes(event.status)) problem(`${event.event} came while the step was ${before}`)
+      if (event.status === 'started' || event.status === 'completed') {
+        for (const slug of dependencies.get(event.step_slug) ?? []) {
+          const parent = steps.get(slug) ?? 'unknown'
+          if (parent !== 'completed' && parent !== 'skipped') problem(`${event.event} came while ${slug} was ${parent}`)
+        }
+      }
+      steps.set(event.step_slug, event.status)
+    }
+    if (status !== run.status) problem(`its last event says ${status}, but it is ${run.status}`)
+    for (const state of ofRun) {
+      const told = steps.get(state.step_slug)
+      if (told !== state.status) problem(`the events leave ${state.step_slug} ${told}, but it is ${state.status}`)
+    }
+  }
+  expect(problems, 'the events of each run are its transitions').toEqual([])
+}
+
+async function expectOneAcceptance(sql: Sql, accepted: readonly string[]): Promise<void> {
+  const counts = grouped(accepted, (name) => name)
+  expect(
+    [...counts].filter(([, times]) => times.length > 1).map(([name]) => name),
+    'accepted twice',
+  ).toEqual([])
+  const rows = await sql<{ name: string }[]>`
+    select concat_ws('/', run_id, step_slug, task_index) as name from pgflow.step_tasks where status = 'completed'`
+  expect(
+    rows.map((row) => row.name).filter((name) => !counts.has(name)),
+    'completed by no accepted report',
+  ).toEqual([])
+}
+
+async function expectCountedAttempts(sql: Sql, handlerStarts: ReadonlyMap<string, number>): Promise<void> {
+  const rows = await sql<{ name: string; attempts_count: number }[]>`
+    select concat_ws('/', run_id, step_slug, task_index) as name, attempts_count from pgflow.step_tasks`
+  expect(
+    rows.filter((row) => row.attempts_count < (handlerStarts.get(row.name) ?? 0)),
+    'a handler ran more often than attempts were counted',
+  ).toEqual([])
+}
+
+function grouped<T>(rows: readonly T[], keyOf: (row: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>()
+  for (const row of rows) {
+    const group = groups.get(keyOf(row))
+    if (group === undefined) groups.set(keyOf(row), [row])
+    else group.push(row)
+  }
+  return groups
+}
