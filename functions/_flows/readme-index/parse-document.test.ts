@@ -36,7 +36,9 @@ test('the identity stays the same from run to run', () => {
   })
 })
 
-test('a document without headings is titled by its package', () => {
+test('a document without a main heading is titled by its package, or by its first heading when it is no README', () => {
+  expect(parseDocument(input('![logo](a.png)\n\n## Getting started')).title).toBe('left-pad')
+  expect(parseDocument(input('## Set-up', { path: 'docs/set-up.md' })).title).toBe('Set-up')
   expect(parseDocument(input('just text')).title).toBe('left-pad')
   expect(parseDocument(input('')).words).toBe(0)
 })

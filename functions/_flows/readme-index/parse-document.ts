@@ -61,7 +61,7 @@ export function parseDocument(input: DocumentInput): ParsedDocument {
   const text = prose.join('\n')
   return {
     identity: identityOf(input),
-    title: (sections.find((section) => section.depth === 1) ?? sections[0])?.title || input.package,
+    title: titleOf(sections, input),
     sections,
     htmlAnchors: [...htmlAnchors],
     targets: [...targets],
@@ -69,6 +69,13 @@ export function parseDocument(input: DocumentInput): ParsedDocument {
     words: text.match(WORD)?.length ?? 0,
     text: truncate(text, MAX_TEXT_LENGTH),
   }
+}
+
+/** READMEs often have a logo for a title; "Getting started" would say less than the package's name. */
+function titleOf(sections: readonly Section[], { package: name, path }: DocumentInput): string {
+  const main = sections.find((section) => section.depth === 1)?.title
+  const first = /(^|\/)readme\.\w+$/i.test(path) ? undefined : sections[0]?.title
+  return main || first || name
 }
 
 function proseOf(node: Nodes): string {

@@ -129,7 +129,11 @@ export function summaryLines(summary: DemoSummary): string[] {
     ['broken links', formatCount(summary.brokenLinks)],
   ]
   if (summary.cpuMsPerTask !== null) facts.push(['CPU per task', `${summary.cpuMsPerTask} ms`])
-  if (summary.skippedDocuments > 0) facts.push(['skipped', `${formatCount(summary.skippedDocuments)} documents`])
+  if (summary.skippedDocuments > 0)
+    facts.push([
+      'skipped',
+      `${formatCount(summary.skippedDocuments)} document${summary.skippedDocuments === 1 ? '' : 's'}`,
+    ])
   if (summary.killed > 0) {
     facts.push([
       'chaos',
