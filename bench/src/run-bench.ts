@@ -1,0 +1,86 @@
+import { BenchCluster } from './cluster.ts'
+import { CONTENDERS } from './contenders/all.ts'
+import { describeMachine } from './machine.ts'
+import type { Row } from './report/row.ts'
+import { table } from './report/table.ts'
+import type { Bench, Scale, Scenario } from './scenario.ts'
+import { judge } from './targets.ts'
+
+export interface BenchOptions {
+  readonly quick: boolean
+  readonly json: boolean
+  readonly only: readonly string[]
+  readonly rounds?: string | undefined
+  readonly seconds?: string | undefined
+}
+
+const QUIET_LOAD = 0.5
+
+/** Runs the scenarios on one server, one after the other, and prints their tables. */
+export async function runBench(all: readonly Scenario[], options: BenchOptions): Promise<void> {
+  const scenarios = choose(all, options.only)
+  const scale = scaleOf(options)
+  // Peers call deprecated functions; that is not for the reader of these figures.
+  process.noDeprecation = true
+  const cluster = await BenchCluster.start()
+  const stop = () => void cluster.stop().finally(() => process.exit(130))
+  process.once('SIGINT', stop)
+  process.once('SIGTERM', stop)
+  try {
+    const machine = describeMachine(await postgresVersion(cluster), new Date())
+    const note = (text: string) => console.error(text)
+    if (machine.loadBefore > QUIET_LOAD)
+      note(`Load before the start is ${machine.loadBefore}: compare figures, do not quote them.`)
+    const bench: Bench = { cluster, scale, note }
+    const results: { name: string; rows: readonly Row[] }[] = []
+    for (const scenario of scenarios) {
+      note(`# ${scenario.title}`)
+      const rows = await scenario.run(bench)
+      results.push({ name: scenario.name, rows })
+      if (!options.json) console.log(`\n## ${scenario.title}\n\n${scenario.about}\n\n${table(rows, scenario.columns)}`)
+    }
+    const targets = judge(results)
+    const contenders = CONTENDERS.map(({ name, version, settings }) => ({ name, version, settings }))
+    if (options.json) console.log(JSON.stringify({ machine, isQuick: scale.isQuick, contenders, results, targets }))
+    else {
+      console.log(`\n## Aims\n\n${targets.map(({ text }) => `- ${text}`).join('\n')}`)
+      console.log(
+        `\n${contenders.map(({ name, version, settings }) => `- ${name} (${version}): ${settings}`).join('\n')}`,
+      )
+      console.log(
+        `\n${Object.entries(machine)
+          .map(([name, value]) => `${name} ${value}`)
+          .join(', ')}`,
+      )
+    }
+  } finally {
+    process.off('SIGINT', stop)
+    process.off('SIGTERM', stop)
+    await cluster.stop()
+  }
+}
+
+function choose(all: readonly Scenario[], names: readonly string[]): readonly Scenario[] {
+  const unknown = names.filter((name) => !all.some((scenario) => scenario.name === name))
+  if (unknown.length > 0) {
+    throw new Error(`Unknown scenario ${unknown.join(', ')}. There are: ${all.map(({ name }) => name).join(', ')}.`)
+  }
+  return names.length === 0 ? all : all.filter(({ name }) => names.includes(name))
+}
+
+function scaleOf({ quick, rounds, seconds }: BenchOptions): Scale {
+  return {
+    isQuick: quick,
+    rounds: Number(rounds ?? (quick ? 1 : 3)),
+    seconds: Number(seconds ?? (quick ? 0.05 : 3)),
+    limitSeconds: quick ? 1 : 10,
+    pick: (full, small) => (quick ? small : full),
+  }
+}
+
+async function postgresVersion(cluster: BenchCluster): Promise<string> {
+  const sql = cluster.superuser('template1')
+  const [row] = await sql<[{ version: string }]>`select current_setting('server_version') as version`
+  await sql.end()
+  return row.version
+}

@@ -1,0 +1,4 @@
+import type { Scenario } from '../scenario.ts'
+import { chain, jobs } from './chain.ts'
+
+export const SCENARIOS: readonly Scenario[] = [chain, jobs]
