@@ -1871,9 +1871,11 @@ language plpgsql
 as $$
 begin
   if octet_length(p_payload::text) > 250000 then
-    p_payload := (p_payload - 'output' - 'input') || jsonb_build_object(
-      'omitted', (select jsonb_agg(k) from jsonb_object_keys(p_payload) k where k in ('output', 'input')),
-      'error_message', left(p_payload ->> 'error_message', 10000));
+    p_payload := (p_payload - 'output' - 'input')
+      || jsonb_build_object('omitted', (
+           select coalesce(jsonb_agg(k), '[]') from jsonb_object_keys(p_payload) k where k in ('output', 'input')))
+      || case when p_payload ? 'error_message'
+              then jsonb_build_object('error_message', left(p_payload ->> 'error_message', 10000)) else '{}' end;
   end if;
   perform realtime.send(p_payload, p_event, 'pgflow:run:' || p_run_id, pgflow.get_setting('events_channel') = 'private');
 end $$;
@@ -2106,7 +2108,9 @@ begin
     where s.run_id = b.run_id and s.step_slug = b.step_slug and s.status = 'created'
     returning s as state
   )
-  select array_agg(c.state) into v_states from changed c;
+  -- A dependency always has the lower index: parents are told of before their children.
+  select array_agg(c.state order by st.step_index) into v_states
+  from changed c join pgflow.steps st on st.flow_slug = (c.state).flow_slug and st.step_slug = (c.state).step_slug;
   return v_states;
 end $$;
 
@@ -2239,8 +2243,10 @@ begin
     -- Without steps there is nothing to wait for.
     update pgflow.runs r set status = 'completed', completed_at = r.started_at, output = '{}'
     where r.run_id = any (v_run_ids);
+    perform pgflow._send_events(v_run_ids, null, null, v_run_ids);
+  else
+    perform pgflow._advance(v_ended, v_ready, v_failed, v_run_ids, p_not_before);
   end if;
-  perform pgflow._advance(v_ended, v_ready, v_failed, v_run_ids, p_not_before);
   return query select u.run_id from unnest(v_run_ids) u(run_id);
 end $$;
 
@@ -2268,13 +2274,14 @@ begin
 end $$;
 
 -- 40_run/_watch_run.sql
--- Somebody looks at this run: its events are sent for the next 5 minutes. Written at most once a minute per run.
+-- Somebody looks at this run: its events are sent for the next 5 minutes. Written at most once a minute per run. A replica
+-- and a read-only transaction can only look.
 create function pgflow._watch_run(p_run_id uuid)
 returns void
 language plpgsql
 as $$
 begin
-  if pgflow.get_setting('events') = 'watched' then
+  if pgflow.get_setting('events') = 'watched' and current_setting('transaction_read_only') = 'off' then
     insert into pgflow.watched_runs as w (run_id, watched_until) values (p_run_id, pgflow.clock() + interval '5 minutes')
     on conflict on constraint watched_runs_pkey do update set watched_until = excluded.watched_until
     where w.watched_until < pgflow.clock() + interval '4 minutes';
@@ -2513,7 +2520,9 @@ begin
   left join lateral (select x.run_id from pgflow.step_tasks x where x.run_id = s.run_id and x.step_slug = s.step_slug limit 1) t on true
   where s.run_id = retry_run.run_id;
 
-  perform pgflow._send_events(array[v_run.run_id], v_restarted, null, null);
+  perform pgflow._send_run_event(v_run, 'run:started', jsonb_build_object(
+    'input', v_run.input, 'remaining_steps', v_run.remaining_steps, 'started_at', v_run.started_at));
+  perform pgflow._send_events(null, v_restarted, null, null);
   if v_judged is not null then
     v_judged := pgflow._start_judged_steps(v_judged);
   end if;
@@ -2600,16 +2609,21 @@ as $$
 declare
   v_run_id uuid := coalesce(start_flow.run_id, pgflow.new_run_id());
   v_started uuid;
+  v_existing record;
 begin
   select s into v_started from pgflow._start_runs(
     start_flow.flow_slug, array[v_run_id], array[start_flow.input], start_flow.idempotency_key, start_at) s;
-  if v_started is null and start_flow.idempotency_key is not null then
+  if v_started is null then
     -- The same key again: the run that it started, whatever run id was asked for now.
-    select r.run_id into v_started from pgflow.runs r
+    select r.run_id, pgflow._may_see(r.owner) as is_visible into v_existing from pgflow.runs r
     where r.flow_slug = start_flow.flow_slug and r.idempotency_key = start_flow.idempotency_key;
+    if not v_existing.is_visible then
+      perform pgflow._raise('SF202', format('Idempotency key "%s" of flow "%s" is taken.', start_flow.idempotency_key, start_flow.flow_slug),
+        'It started a run of somebody else.', 'Use a key that only you can make, for example with your user id in it.');
+    end if;
+    v_run_id := coalesce(v_existing.run_id, v_run_id);
+    perform pgflow._check_run_ids(start_flow.flow_slug, array[v_run_id]);
   end if;
-  v_run_id := coalesce(v_started, v_run_id);
-  perform pgflow._check_run_ids(start_flow.flow_slug, array[v_run_id]);
   return query select r.* from pgflow.runs r where r.run_id = v_run_id;
 end $$;
 comment on function pgflow.start_flow(text, jsonb, uuid, text, timestamptz) is
@@ -2640,6 +2654,7 @@ as $$
 declare
   v_inputs jsonb[];
   v_run_ids uuid[];
+  v_started uuid[];
 begin
   if jsonb_typeof(inputs) is distinct from 'array' then
     perform pgflow._raise('SF203', format('The inputs for flow "%s" must be one JSON array.', start_flows.flow_slug),
@@ -2656,9 +2671,9 @@ begin
   if v_inputs is null then
     return;
   end if;
-  perform pgflow._start_runs(start_flows.flow_slug, v_run_ids, v_inputs);
-  if run_ids is not null then
-    perform pgflow._check_run_ids(start_flows.flow_slug, run_ids);
+  v_started := array(select s from pgflow._start_runs(start_flows.flow_slug, v_run_ids, v_inputs) s);
+  if cardinality(v_started) < cardinality(v_run_ids) then
+    perform pgflow._check_run_ids(start_flows.flow_slug, array(select u from unnest(v_run_ids) u except select s from unnest(v_started) s));
   end if;
   return query
     select r.* from unnest(v_run_ids) with ordinality u(run_id, ordinal)
@@ -2699,6 +2714,9 @@ begin
      and (start_tasks.queue_name is null or start_tasks.step_slug is null) then
     perform pgflow._refuse_subscription(v_queue, start_tasks.flow_slug, start_tasks.step_slug);
   end if;
+  if exists (select from pgflow.flows f where f.flow_slug = start_tasks.flow_slug and f.paused_at is not null) then
+    return;
+  end if;
   -- Only messages with a queued task of this subscription: a released worker may hold others, which are its own affair.
   v_known := array(
     select t.message_id from pgflow.step_tasks t
@@ -2714,7 +2732,7 @@ begin
     where c.kind = 'claimed';
 end $$;
 comment on function pgflow.start_tasks(text, bigint[], uuid, text, text) is
-  'Claims the queued tasks behind messages that the caller has read. Without queue and step: the default queue of a plain flow.';
+  'Claims the queued tasks behind messages that the caller has read; none of a paused flow. Without queue and step: the default queue of a plain flow.';
 
 -- 40_run/unschedule_flow.sql
 create function pgflow.unschedule_flow(job_name text)
@@ -2742,6 +2760,50 @@ begin
       select coalesce(s.opt_max_attempts, f.opt_max_attempts)
       from pgflow.steps s join pgflow.flows f on f.flow_slug = s.flow_slug
       where s.flow_slug = p_task.flow_slug and s.step_slug = p_task.step_slug);
+end $$;
+
+-- 50_recovery/_recover_stalled_tasks.sql
+-- Puts the stalled tasks of these runs back, or ends those that have no attempt or requeue left. The caller holds the
+-- runs. Returns how many were put back.
+create function pgflow._recover_stalled_tasks(p_run_ids uuid[])
+returns integer
+language plpgsql
+as $$
+declare
+  v_tasks pgflow.step_tasks[];
+  v_ending pgflow.step_tasks[];
+  v_ended pgflow._ended_task[];
+  v_skipped_steps pgflow.step_states[];
+  v_failed_steps pgflow._failed_step[];
+begin
+  select array_agg(t) filter (where pgflow._can_requeue(t)), array_agg(t) filter (where not pgflow._can_requeue(t))
+  into v_tasks, v_ending from pgflow._stalled_tasks(p_run_ids) t;
+
+  if v_ending is not null then
+    with kept as (
+      insert into pgflow.task_attempts (run_id, step_slug, task_index, attempt, worker_id, started_at, ended_at, reason, error_message)
+      select t.run_id, t.step_slug, t.task_index, t.attempts_count, t.last_worker_id, t.started_at, greatest(pgflow.clock(), t.started_at),
+             'stalled', 'The worker did not report before the recovery boundary'
+      from unnest(v_ending) t
+      on conflict on constraint task_attempts_pkey do nothing
+    ), changed as (
+      update pgflow.step_tasks t set
+        status = 'failed', failed_at = greatest(pgflow.clock(), t.queued_at, t.started_at), permanently_stalled_at = pgflow.clock(),
+        error_message = format('Stalled: no report came back in %s attempts, the last started at %s', t.attempts_count - t.attempts_forgiven, t.started_at)
+      from unnest(v_ending) e
+      where t.run_id = e.run_id and t.step_slug = e.step_slug and t.task_index = e.task_index and t.status = 'started'
+      returning row(t.flow_slug, t.run_id, t.step_slug, t.task_index, t.queue_name, t.message_id, null, t.error_message)::pgflow._ended_task as task
+    )
+    select array_agg(c.task) into v_ended from changed c;
+    if v_ended is not null then
+      select x.skipped_steps, x.failed_steps into v_skipped_steps, v_failed_steps from pgflow._exhaust_steps(v_ended) x;
+      perform pgflow._advance(v_skipped_steps, null, v_failed_steps);
+    end if;
+  end if;
+  if v_tasks is null then
+    return 0;
+  end if;
+  return pgflow._requeue_tasks(v_tasks);
 end $$;
 
 -- 50_recovery/_requeue_stalled_messages.sql
@@ -2959,28 +3021,35 @@ comment on function pgflow.release_tasks(uuid, jsonb) is
   'A worker gives tasks back: [{run_id, step_slug, task_index, attempt, started}]. Returns how many it still held.';
 
 -- 50_recovery/repair_liveness.sql
--- Sends a lost message again, once per call, for queued tasks and for started ones past their recovery boundary (which
--- the stalled recovery then finds). Takes their runs in id order first, like a settlement.
+-- Sends a lost message again, once however many call it at once: of queued tasks, and of started ones past their recovery
+-- boundary, which are recovered in the same call. Takes their runs in id order first, like a settlement.
 create function pgflow.repair_liveness()
 returns integer
 language plpgsql
 set search_path = ''
 as $$
 declare
+  v_runs uuid[];
   v_lost pgflow.step_tasks[];
+  v_sent integer;
 begin
-  perform from pgflow.runs r
-  where r.run_id in (select a.run_id from pgflow.liveness_audit a where a.kind = 'task') and r.status = 'started'
-  order by r.run_id for no key update;
+  select array_agg(l.run_id) into v_runs from (
+    select r.run_id from pgflow.runs r
+    where r.run_id in (select a.run_id from pgflow.liveness_audit a where a.kind = 'task') and r.status = 'started'
+    order by r.run_id for no key update
+  ) l;
   -- Read again under the locks: somebody else may have repaired or settled them meanwhile.
   select array_agg(t) into v_lost
   from pgflow._tasks_without_message() t
   join pgflow.liveness_audit a on a.run_id = t.run_id and a.step_slug = t.step_slug and a.task_index = t.task_index and a.kind = 'task'
-  where exists (select from pgmq.list_queues() l where lower(l.queue_name) = t.queue_name);
+  where t.run_id = any (v_runs) and exists (select from pgmq.list_queues() l where lower(l.queue_name) = t.queue_name);
   if v_lost is null then
     return 0;
   end if;
-  return pgflow._resend_messages(v_lost);
+  v_sent := pgflow._resend_messages(v_lost);
+  -- The periodic recovery looks only at messages that were read before, which a new one was not.
+  perform pgflow._recover_stalled_tasks(array(select distinct t.run_id from unnest(v_lost) t where t.status = 'started'));
+  return v_sent;
 end $$;
 comment on function pgflow.repair_liveness() is 'Sends the messages again that liveness_audit misses; returns how many. Steps and runs without a next actor are defects: report them.';
 
@@ -2996,50 +3065,19 @@ as $$
 declare
   v_suspects uuid[] := pgflow._stalled_run_ids();
   v_runs uuid[];
-  v_tasks pgflow.step_tasks[];
-  v_ending pgflow.step_tasks[];
-  v_ended pgflow._ended_task[];
-  v_skipped_steps pgflow.step_states[];
-  v_failed_steps pgflow._failed_step[];
 begin
   select array_agg(l.run_id) into v_runs from (
     select r.run_id from pgflow.runs r
     where r.status = 'started' and r.run_id = any (v_suspects)
     order by r.run_id for no key update skip locked
   ) l;
-  delete from pgflow.watched_runs w where w.watched_until < pgflow.clock();
+  -- Watches that are over go too; one that is being prolonged right now is left.
+  delete from pgflow.watched_runs w where w.run_id in (
+    select o.run_id from pgflow.watched_runs o where o.watched_until < pgflow.clock() for update skip locked);
   if v_runs is null then
     return 0;
   end if;
-  -- Read again under the locks.
-  select array_agg(t) filter (where pgflow._can_requeue(t)), array_agg(t) filter (where not pgflow._can_requeue(t))
-  into v_tasks, v_ending from pgflow._stalled_tasks(v_runs) t;
-
-  if v_ending is not null then
-    with kept as (
-      insert into pgflow.task_attempts (run_id, step_slug, task_index, attempt, worker_id, started_at, ended_at, reason, error_message)
-      select t.run_id, t.step_slug, t.task_index, t.attempts_count, t.last_worker_id, t.started_at, greatest(pgflow.clock(), t.started_at),
-             'stalled', 'The worker did not report before the recovery boundary'
-      from unnest(v_ending) t
-      on conflict on constraint task_attempts_pkey do nothing
-    ), changed as (
-      update pgflow.step_tasks t set
-        status = 'failed', failed_at = greatest(pgflow.clock(), t.queued_at, t.started_at), permanently_stalled_at = pgflow.clock(),
-        error_message = format('Stalled: no report came back in %s attempts, the last started at %s', t.attempts_count - t.attempts_forgiven, t.started_at)
-      from unnest(v_ending) e
-      where t.run_id = e.run_id and t.step_slug = e.step_slug and t.task_index = e.task_index and t.status = 'started'
-      returning row(t.flow_slug, t.run_id, t.step_slug, t.task_index, t.queue_name, t.message_id, null, t.error_message)::pgflow._ended_task as task
-    )
-    select array_agg(c.task) into v_ended from changed c;
-    if v_ended is not null then
-      select x.skipped_steps, x.failed_steps into v_skipped_steps, v_failed_steps from pgflow._exhaust_steps(v_ended) x;
-      perform pgflow._advance(v_skipped_steps, null, v_failed_steps);
-    end if;
-  end if;
-  if v_tasks is null then
-    return 0;
-  end if;
-  return pgflow._requeue_tasks(v_tasks);
+  return pgflow._recover_stalled_tasks(v_runs);
 end $$;
 comment on function pgflow.requeue_stalled_tasks() is
   'Puts tasks back whose worker did not report before started_at + effective timeout + 30 s; ends those without attempts or requeues left. Returns how many were put back.';

@@ -5,9 +5,11 @@ language plpgsql
 as $$
 begin
   if octet_length(p_payload::text) > 250000 then
-    p_payload := (p_payload - 'output' - 'input') || jsonb_build_object(
-      'omitted', (select jsonb_agg(k) from jsonb_object_keys(p_payload) k where k in ('output', 'input')),
-      'error_message', left(p_payload ->> 'error_message', 10000));
+    p_payload := (p_payload - 'output' - 'input')
+      || jsonb_build_object('omitted', (
+           select coalesce(jsonb_agg(k), '[]') from jsonb_object_keys(p_payload) k where k in ('output', 'input')))
+      || case when p_payload ? 'error_message'
+              then jsonb_build_object('error_message', left(p_payload ->> 'error_message', 10000)) else '{}' end;
   end if;
   perform realtime.send(p_payload, p_event, 'pgflow:run:' || p_run_id, pgflow.get_setting('events_channel') = 'private');
 end $$;

@@ -20,6 +20,8 @@ begin
     where s.run_id = b.run_id and s.step_slug = b.step_slug and s.status = 'created'
     returning s as state
   )
-  select array_agg(c.state) into v_states from changed c;
+  -- A dependency always has the lower index: parents are told of before their children.
+  select array_agg(c.state order by st.step_index) into v_states
+  from changed c join pgflow.steps st on st.flow_slug = (c.state).flow_slug and st.step_slug = (c.state).step_slug;
   return v_states;
 end $$;

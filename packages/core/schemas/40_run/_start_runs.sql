@@ -82,7 +82,9 @@ begin
     -- Without steps there is nothing to wait for.
     update pgflow.runs r set status = 'completed', completed_at = r.started_at, output = '{}'
     where r.run_id = any (v_run_ids);
+    perform pgflow._send_events(v_run_ids, null, null, v_run_ids);
+  else
+    perform pgflow._advance(v_ended, v_ready, v_failed, v_run_ids, p_not_before);
   end if;
-  perform pgflow._advance(v_ended, v_ready, v_failed, v_run_ids, p_not_before);
   return query select u.run_id from unnest(v_run_ids) u(run_id);
 end $$;

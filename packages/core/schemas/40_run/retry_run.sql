@@ -60,7 +60,9 @@ begin
   left join lateral (select x.run_id from pgflow.step_tasks x where x.run_id = s.run_id and x.step_slug = s.step_slug limit 1) t on true
   where s.run_id = retry_run.run_id;
 
-  perform pgflow._send_events(array[v_run.run_id], v_restarted, null, null);
+  perform pgflow._send_run_event(v_run, 'run:started', jsonb_build_object(
+    'input', v_run.input, 'remaining_steps', v_run.remaining_steps, 'started_at', v_run.started_at));
+  perform pgflow._send_events(null, v_restarted, null, null);
   if v_judged is not null then
     v_judged := pgflow._start_judged_steps(v_judged);
   end if;

@@ -9,16 +9,21 @@ as $$
 declare
   v_run_id uuid := coalesce(start_flow.run_id, pgflow.new_run_id());
   v_started uuid;
+  v_existing record;
 begin
   select s into v_started from pgflow._start_runs(
     start_flow.flow_slug, array[v_run_id], array[start_flow.input], start_flow.idempotency_key, start_at) s;
-  if v_started is null and start_flow.idempotency_key is not null then
+  if v_started is null then
     -- The same key again: the run that it started, whatever run id was asked for now.
-    select r.run_id into v_started from pgflow.runs r
+    select r.run_id, pgflow._may_see(r.owner) as is_visible into v_existing from pgflow.runs r
     where r.flow_slug = start_flow.flow_slug and r.idempotency_key = start_flow.idempotency_key;
+    if not v_existing.is_visible then
+      perform pgflow._raise('SF202', format('Idempotency key "%s" of flow "%s" is taken.', start_flow.idempotency_key, start_flow.flow_slug),
+        'It started a run of somebody else.', 'Use a key that only you can make, for example with your user id in it.');
+    end if;
+    v_run_id := coalesce(v_existing.run_id, v_run_id);
+    perform pgflow._check_run_ids(start_flow.flow_slug, array[v_run_id]);
   end if;
-  v_run_id := coalesce(v_started, v_run_id);
-  perform pgflow._check_run_ids(start_flow.flow_slug, array[v_run_id]);
   return query select r.* from pgflow.runs r where r.run_id = v_run_id;
 end $$;
 comment on function pgflow.start_flow(text, jsonb, uuid, text, timestamptz) is

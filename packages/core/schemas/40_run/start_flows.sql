@@ -7,6 +7,7 @@ as $$
 declare
   v_inputs jsonb[];
   v_run_ids uuid[];
+  v_started uuid[];
 begin
   if jsonb_typeof(inputs) is distinct from 'array' then
     perform pgflow._raise('SF203', format('The inputs for flow "%s" must be one JSON array.', start_flows.flow_slug),
@@ -23,9 +24,9 @@ begin
   if v_inputs is null then
     return;
   end if;
-  perform pgflow._start_runs(start_flows.flow_slug, v_run_ids, v_inputs);
-  if run_ids is not null then
-    perform pgflow._check_run_ids(start_flows.flow_slug, run_ids);
+  v_started := array(select s from pgflow._start_runs(start_flows.flow_slug, v_run_ids, v_inputs) s);
+  if cardinality(v_started) < cardinality(v_run_ids) then
+    perform pgflow._check_run_ids(start_flows.flow_slug, array(select u from unnest(v_run_ids) u except select s from unnest(v_started) s));
   end if;
   return query
     select r.* from unnest(v_run_ids) with ordinality u(run_id, ordinal)

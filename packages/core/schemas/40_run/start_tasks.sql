@@ -18,6 +18,9 @@ begin
      and (start_tasks.queue_name is null or start_tasks.step_slug is null) then
     perform pgflow._refuse_subscription(v_queue, start_tasks.flow_slug, start_tasks.step_slug);
   end if;
+  if exists (select from pgflow.flows f where f.flow_slug = start_tasks.flow_slug and f.paused_at is not null) then
+    return;
+  end if;
   -- Only messages with a queued task of this subscription: a released worker may hold others, which are its own affair.
   v_known := array(
     select t.message_id from pgflow.step_tasks t
@@ -33,4 +36,4 @@ begin
     where c.kind = 'claimed';
 end $$;
 comment on function pgflow.start_tasks(text, bigint[], uuid, text, text) is
-  'Claims the queued tasks behind messages that the caller has read. Without queue and step: the default queue of a plain flow.';
+  'Claims the queued tasks behind messages that the caller has read; none of a paused flow. Without queue and step: the default queue of a plain flow.';

@@ -1,24 +1,31 @@
--- Sends a lost message again, once per call, for queued tasks and for started ones past their recovery boundary (which
--- the stalled recovery then finds). Takes their runs in id order first, like a settlement.
+-- Sends a lost message again, once however many call it at once: of queued tasks, and of started ones past their recovery
+-- boundary, which are recovered in the same call. Takes their runs in id order first, like a settlement.
 create function pgflow.repair_liveness()
 returns integer
 language plpgsql
 set search_path = ''
 as $$
 declare
+  v_runs uuid[];
   v_lost pgflow.step_tasks[];
+  v_sent integer;
 begin
-  perform from pgflow.runs r
-  where r.run_id in (select a.run_id from pgflow.liveness_audit a where a.kind = 'task') and r.status = 'started'
-  order by r.run_id for no key update;
+  select array_agg(l.run_id) into v_runs from (
+    select r.run_id from pgflow.runs r
+    where r.run_id in (select a.run_id from pgflow.liveness_audit a where a.kind = 'task') and r.status = 'started'
+    order by r.run_id for no key update
+  ) l;
   -- Read again under the locks: somebody else may have repaired or settled them meanwhile.
   select array_agg(t) into v_lost
   from pgflow._tasks_without_message() t
   join pgflow.liveness_audit a on a.run_id = t.run_id and a.step_slug = t.step_slug and a.task_index = t.task_index and a.kind = 'task'
-  where exists (select from pgmq.list_queues() l where lower(l.queue_name) = t.queue_name);
+  where t.run_id = any (v_runs) and exists (select from pgmq.list_queues() l where lower(l.queue_name) = t.queue_name);
   if v_lost is null then
     return 0;
   end if;
-  return pgflow._resend_messages(v_lost);
+  v_sent := pgflow._resend_messages(v_lost);
+  -- The periodic recovery looks only at messages that were read before, which a new one was not.
+  perform pgflow._recover_stalled_tasks(array(select distinct t.run_id from unnest(v_lost) t where t.status = 'started'));
+  return v_sent;
 end $$;
 comment on function pgflow.repair_liveness() is 'Sends the messages again that liveness_audit misses; returns how many. Steps and runs without a next actor are defects: report them.';

@@ -9,50 +9,19 @@ as $$
 declare
   v_suspects uuid[] := pgflow._stalled_run_ids();
   v_runs uuid[];
-  v_tasks pgflow.step_tasks[];
-  v_ending pgflow.step_tasks[];
-  v_ended pgflow._ended_task[];
-  v_skipped_steps pgflow.step_states[];
-  v_failed_steps pgflow._failed_step[];
 begin
   select array_agg(l.run_id) into v_runs from (
     select r.run_id from pgflow.runs r
     where r.status = 'started' and r.run_id = any (v_suspects)
     order by r.run_id for no key update skip locked
   ) l;
-  delete from pgflow.watched_runs w where w.watched_until < pgflow.clock();
+  -- Watches that are over go too; one that is being prolonged right now is left.
+  delete from pgflow.watched_runs w where w.run_id in (
+    select o.run_id from pgflow.watched_runs o where o.watched_until < pgflow.clock() for update skip locked);
   if v_runs is null then
     return 0;
   end if;
-  -- Read again under the locks.
-  select array_agg(t) filter (where pgflow._can_requeue(t)), array_agg(t) filter (where not pgflow._can_requeue(t))
-  into v_tasks, v_ending from pgflow._stalled_tasks(v_runs) t;
-
-  if v_ending is not null then
-    with kept as (
-      insert into pgflow.task_attempts (run_id, step_slug, task_index, attempt, worker_id, started_at, ended_at, reason, error_message)
-      select t.run_id, t.step_slug, t.task_index, t.attempts_count, t.last_worker_id, t.started_at, greatest(pgflow.clock(), t.started_at),
-             'stalled', 'The worker did not report before the recovery boundary'
-      from unnest(v_ending) t
-      on conflict on constraint task_attempts_pkey do nothing
-    ), changed as (
-      update pgflow.step_tasks t set
-        status = 'failed', failed_at = greatest(pgflow.clock(), t.queued_at, t.started_at), permanently_stalled_at = pgflow.clock(),
-        error_message = format('Stalled: no report came back in %s attempts, the last started at %s', t.attempts_count - t.attempts_forgiven, t.started_at)
-      from unnest(v_ending) e
-      where t.run_id = e.run_id and t.step_slug = e.step_slug and t.task_index = e.task_index and t.status = 'started'
-      returning row(t.flow_slug, t.run_id, t.step_slug, t.task_index, t.queue_name, t.message_id, null, t.error_message)::pgflow._ended_task as task
-    )
-    select array_agg(c.task) into v_ended from changed c;
-    if v_ended is not null then
-      select x.skipped_steps, x.failed_steps into v_skipped_steps, v_failed_steps from pgflow._exhaust_steps(v_ended) x;
-      perform pgflow._advance(v_skipped_steps, null, v_failed_steps);
-    end if;
-  end if;
-  if v_tasks is null then
-    return 0;
-  end if;
-  return pgflow._requeue_tasks(v_tasks);
+  return pgflow._recover_stalled_tasks(v_runs);
 end $$;
 comment on function pgflow.requeue_stalled_tasks() is
   'Puts tasks back whose worker did not report before started_at + effective timeout + 30 s; ends those without attempts or requeues left. Returns how many were put back.';

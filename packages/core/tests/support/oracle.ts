@@ -118,6 +118,7 @@ interface StepTransition {
   readonly event: string
   readonly step_slug: string | null
   readonly status: string
+  readonly skip_reason: string | null
 }
 
 /** What may follow what. A step that never ran is completed by nothing: a map over nothing, from created. */
@@ -137,7 +138,8 @@ const STEP_TRANSITIONS: Readonly<Record<string, readonly string[]>> = {
  */
 async function expectEventsToMatch(sql: Sql): Promise<void> {
   const events = await sql<StepTransition[]>`
-    select payload ->> 'run_id' as run_id, event, payload ->> 'step_slug' as step_slug, payload ->> 'status' as status
+    select payload ->> 'run_id' as run_id, event, payload ->> 'step_slug' as step_slug, payload ->> 'status' as status,
+           payload ->> 'skip_reason' as skip_reason
     from realtime.messages where topic like 'pgflow:run:%' order by sent_position`
   const runs = await sql<{ run_id: string; flow_slug: string; status: string }[]>`
     select run_id, flow_slug, status from pgflow.runs`
@@ -167,12 +169,12 @@ async function expectEventsToMatch(sql: Sql): Promise<void> {
       const before = steps.get(event.step_slug) ?? 'unknown'
       if (status !== 'started') problem(`${event.event} came while the run was ${status}`)
       if (!STEP_TRANSITIONS[before]?.includes(event.status)) problem(`${event.event} came while the step was ${before}`)
-      if (event.status === 'started' || event.status === 'completed') {
-        for (const slug of dependencies.get(event.step_slug) ?? []) {
-          const parent = steps.get(slug) ?? 'unknown'
-          if (parent !== 'completed' && parent !== 'skipped') problem(`${event.event} came while ${slug} was ${parent}`)
-        }
-      }
+      const parents = (dependencies.get(event.step_slug) ?? []).map((slug) => steps.get(slug) ?? 'unknown')
+      const isTooEarly =
+        event.skip_reason === 'dependency_skipped'
+          ? !parents.includes('skipped')
+          : parents.some((parent) => parent !== 'completed' && parent !== 'skipped')
+      if (isTooEarly) problem(`${event.event} came while its dependencies were ${parents.join(', ')}`)
       steps.set(event.step_slug, event.status)
     }
     if (status !== run.status) problem(`its last event says ${status}, but it is ${run.status}`)
