@@ -1289,7 +1289,8 @@ end $$;
 
 -- 40_run/_claim_messages.sql
 -- Claims the tasks of messages that this transaction has read, and says what became of the other messages.
--- p_are_hidden: the read has hidden them for effective timeout + 2 s already.
+-- p_are_hidden: the read has hidden them for effective timeout + 2 s already. p_read_counts null: the caller read them in
+-- another transaction and does not hold them, so that what is not claimed is left alone; touching it could wait.
 create function pgflow._claim_messages(
   p_queue_name text, p_flow_slug text, p_step_slug text, p_worker_id uuid, p_ids bigint[], p_read_counts integer[], p_are_hidden boolean)
 returns setof pgflow.work_item
@@ -1337,7 +1338,7 @@ begin
         'A message of a task that was being claimed is gone.', 'Nothing was claimed. Leave the queue to Starflow: do not delete its messages by hand.');
     end if;
   end if;
-  if coalesce(cardinality(v_claimed), 0) < cardinality(p_ids) then
+  if p_read_counts is not null and coalesce(cardinality(v_claimed), 0) < cardinality(p_ids) then
     return query select * from pgflow._settle_unclaimed(p_queue_name, p_flow_slug, p_step_slug, p_ids, p_read_counts, v_claimed);
   end if;
   return query select * from unnest(v_claimed);
@@ -2727,8 +2728,7 @@ begin
   end if;
   return query
     select c.flow_slug, c.run_id, c.step_slug, c.input, c.msg_id, c.task_index, c.flow_input
-    from pgflow._claim_messages(v_queue, start_tasks.flow_slug, start_tasks.step_slug, start_tasks.worker_id, v_known,
-                                array_fill(1, array[cardinality(v_known)]), false) c
+    from pgflow._claim_messages(v_queue, start_tasks.flow_slug, start_tasks.step_slug, start_tasks.worker_id, v_known, null, false) c
     where c.kind = 'claimed';
 end $$;
 comment on function pgflow.start_tasks(text, bigint[], uuid, text, text) is

@@ -24,6 +24,8 @@ export interface TestServer {
   readonly major: PostgresMajor
   /** Connection URLs by role, with {@link DATABASE_PLACEHOLDER} for the database. */
   readonly urls: Readonly<Record<LoginRole, string>>
+  /** Where the server writes what went wrong; each line names its database. */
+  readonly logFile: string
   /** Why a template could not be made. A file that asks for it gets this as its error; other files are not touched. */
   readonly broken: Readonly<Partial<Record<TemplateName, string>>>
 }
@@ -50,7 +52,7 @@ export async function startTestServer(
     dataDir: join(folder, 'data'),
     major,
     fsync: false,
-    settings: { max_connections: 200, shared_buffers: '128MB' },
+    settings: { max_connections: 200, shared_buffers: '128MB', log_line_prefix: '%m [%p] %d ' },
   }).catch((error: unknown) => {
     rmSync(folder, { recursive: true, force: true })
     throw error
@@ -63,7 +65,7 @@ export async function startTestServer(
   ) as Record<LoginRole, string>
   return {
     server,
-    testServer: { major, urls, broken },
+    testServer: { major, urls, logFile: join(server.dataDir, 'server.log'), broken },
     stop: async () => {
       await server.stop()
       process.off('exit', endWithProcess)

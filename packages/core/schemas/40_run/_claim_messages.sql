@@ -1,5 +1,6 @@
 -- Claims the tasks of messages that this transaction has read, and says what became of the other messages.
--- p_are_hidden: the read has hidden them for effective timeout + 2 s already.
+-- p_are_hidden: the read has hidden them for effective timeout + 2 s already. p_read_counts null: the caller read them in
+-- another transaction and does not hold them, so that what is not claimed is left alone; touching it could wait.
 create function pgflow._claim_messages(
   p_queue_name text, p_flow_slug text, p_step_slug text, p_worker_id uuid, p_ids bigint[], p_read_counts integer[], p_are_hidden boolean)
 returns setof pgflow.work_item
@@ -47,7 +48,7 @@ begin
         'A message of a task that was being claimed is gone.', 'Nothing was claimed. Leave the queue to Starflow: do not delete its messages by hand.');
     end if;
   end if;
-  if coalesce(cardinality(v_claimed), 0) < cardinality(p_ids) then
+  if p_read_counts is not null and coalesce(cardinality(v_claimed), 0) < cardinality(p_ids) then
     return query select * from pgflow._settle_unclaimed(p_queue_name, p_flow_slug, p_step_slug, p_ids, p_read_counts, v_claimed);
   end if;
   return query select * from unnest(v_claimed);
