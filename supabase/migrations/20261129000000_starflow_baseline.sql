@@ -1195,6 +1195,19 @@ begin
     case when current_setting('role') = 'none' then session_user else current_setting('role')::name end, 'pgflow.runs', 'insert');
 end $$;
 
+-- 40_run/_check_cron.sql
+create function pgflow._check_cron()
+returns void
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  if to_regclass('cron.job') is null then
+    perform pgflow._raise('SF204', 'Schedules need the extension pg_cron, which this database does not have.', '',
+      'Run: create extension pg_cron');
+  end if;
+end $$;
+
 -- 40_run/_check_reports.sql
 create function pgflow._check_reports(p_worker_id uuid, p_reports jsonb)
 returns void
@@ -1666,6 +1679,16 @@ begin
   from pgflow.workers w where w.worker_id = p_worker_id and f.function_name = w.function_name;
   return true;
 end $$;
+
+-- 40_run/_is_flow_schedule.sql
+-- Whether a command of pg_cron was made by schedule_flow.
+create function pgflow._is_flow_schedule(p_command text)
+returns boolean
+language sql immutable
+set search_path = ''
+as $$
+  select starts_with(p_command, 'select pgflow.start_flow(') and p_command like '%::jsonb)'
+$$;
 
 -- 40_run/_map_source.sql
 -- The array a map step runs over: the output of its only dependency, or the run's input.
@@ -2537,15 +2560,28 @@ comment on function pgflow.retry_run(uuid) is
   'Starts a failed or cancelled run again where it stopped: completed steps and map elements keep their outputs. Returns the run; any other run is returned as it is.';
 
 -- 40_run/schedule_flow.sql
--- A pg_cron job that starts runs, as the role that schedules it.
+-- A pg_cron job that starts runs, as the role that schedules it. A job of that name that does something else is left alone.
 create function pgflow.schedule_flow(job_name text, schedule text, flow_slug text, input jsonb)
 returns bigint
 language plpgsql
 set search_path = ''
 as $$
+declare
+  v_command text;
 begin
   if not exists (select from pgflow.flows f where f.flow_slug = schedule_flow.flow_slug) then
     perform pgflow._raise_unknown_flow(schedule_flow.flow_slug);
+  end if;
+  if input is null then
+    perform pgflow._raise('SF203', format('Flow "%s" needs an input, but it is NULL.', schedule_flow.flow_slug),
+      'Every run of the schedule gets this input.', 'Send JSON; a flow that needs nothing takes {} or the JSON null.');
+  end if;
+  perform pgflow._check_cron();
+  select j.command into v_command from cron.job j
+  where j.jobname = schedule_flow.job_name and j.username = current_user and not pgflow._is_flow_schedule(j.command);
+  if v_command is not null then
+    perform pgflow._raise('SF205', format('Job "%s" is not a schedule of a flow.', schedule_flow.job_name),
+      'pg_cron has a job of that name that does something else.', 'Choose another job name.');
   end if;
   return cron.schedule(schedule_flow.job_name, schedule_flow.schedule,
     format('select pgflow.start_flow(%L, %L::jsonb)', schedule_flow.flow_slug, schedule_flow.input));
@@ -2741,12 +2777,14 @@ language plpgsql
 set search_path = ''
 as $$
 begin
-  if not exists (select from cron.job j where j.jobname = unschedule_flow.job_name and j.command like 'select pgflow.start_flow(%') then
+  perform pgflow._check_cron();
+  if not exists (select from cron.job j where j.jobname = unschedule_flow.job_name and j.username = current_user
+                 and pgflow._is_flow_schedule(j.command)) then
     return false;
   end if;
   return cron.unschedule(unschedule_flow.job_name);
 end $$;
-comment on function pgflow.unschedule_flow(text) is 'Removes a schedule made by schedule_flow; false where there is none of that name.';
+comment on function pgflow.unschedule_flow(text) is 'Removes a schedule that the caller made with schedule_flow; false where there is none of that name.';
 
 -- 50_recovery/_can_requeue.sql
 -- Whether a stalled task may run again: it has attempts left and was not put back too often.

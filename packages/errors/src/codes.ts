@@ -29,6 +29,8 @@ export const ERROR_CODES = {
   SF201: 'FlowNotFoundError',
   SF202: 'RunIdConflictError',
   SF203: 'InvalidInputError',
+  SF204: 'CronMissingError',
+  SF205: 'JobNameTakenError',
   // SF3xx claim and settle
   SF301: 'ClaimVisibilityError',
   SF302: 'SubscriptionError',

@@ -4,9 +4,11 @@ language plpgsql
 set search_path = ''
 as $$
 begin
-  if not exists (select from cron.job j where j.jobname = unschedule_flow.job_name and j.command like 'select pgflow.start_flow(%') then
+  perform pgflow._check_cron();
+  if not exists (select from cron.job j where j.jobname = unschedule_flow.job_name and j.username = current_user
+                 and pgflow._is_flow_schedule(j.command)) then
     return false;
   end if;
   return cron.unschedule(unschedule_flow.job_name);
 end $$;
-comment on function pgflow.unschedule_flow(text) is 'Removes a schedule made by schedule_flow; false where there is none of that name.';
+comment on function pgflow.unschedule_flow(text) is 'Removes a schedule that the caller made with schedule_flow; false where there is none of that name.';
