@@ -1715,6 +1715,20 @@ begin
   return pgflow._caller_is_server() or (p_owner is not null and p_owner = pgflow._caller_id());
 end $$;
 
+-- 40_run/_may_watch.sql
+-- Whether the caller may listen to a topic of Realtime: that of a run they may see.
+create function pgflow._may_watch(p_topic text)
+returns boolean
+language plpgsql stable security definer
+set search_path = ''
+as $$
+declare
+  v_run_id text := substring(p_topic from '^pgflow:run:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$');
+begin
+  return v_run_id is not null
+    and exists (select from pgflow.runs r where r.run_id = v_run_id::uuid and pgflow._may_see(r.owner));
+end $$;
+
 -- 40_run/_parse_reports.sql
 -- Reports as rows. The whole batch is converted at once; only where that fails is each report converted by itself, so
 -- that one output which jsonb cannot hold fails its own attempt and no other. A report without a usable identity comes
@@ -3480,6 +3494,10 @@ begin
     perform pgflow._raise('SF001', format('Role "%s" does not exist.', p_role_name), 'Roles of a Supabase project: anon, authenticated, service_role.',
       'Check the spelling.');
   end if;
+  if has_table_privilege(p_role_name, 'pgflow.runs', 'insert') then
+    perform pgflow._raise('SF001', format('Role "%s" is not a client.', p_role_name),
+      'It may write runs itself, as the server does, and sees all of them.', 'Use the role that signed-in people have: authenticated.');
+  end if;
 end $$;
 
 -- 90_access/_client_functions.sql
@@ -3491,8 +3509,33 @@ set search_path = ''
 as $$
   values ('pgflow.start_flow(text, jsonb, uuid, text, timestamptz)'::regprocedure), ('pgflow.start_flows(text, jsonb, uuid[])'),
          ('pgflow.start_flow_with_states(text, jsonb, uuid)'), ('pgflow.get_run_with_states(uuid)'),
-         ('pgflow.cancel_run(uuid, text)'), ('pgflow.retry_run(uuid)'), ('pgflow._caller_id()')
+         ('pgflow.cancel_run(uuid, text)'), ('pgflow.retry_run(uuid)'), ('pgflow._caller_id()'), ('pgflow._may_watch(text)')
 $$;
+
+-- 90_access/_set_topic_policy.sql
+-- Lets a role listen to the private channels of its runs, or no longer. Realtime may be missing, or belong to somebody
+-- else: then a notice says so, and clients of private channels read the state of their runs instead.
+create function pgflow._set_topic_policy(p_role_name text, p_is_open boolean)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_policy text := left('starflow_runs_of_' || p_role_name, 63);
+begin
+  if to_regclass('realtime.messages') is null then
+    raise notice 'There is no table realtime.messages, so % cannot be given the private channels of its runs', p_role_name;
+    return;
+  end if;
+  execute format('drop policy if exists %I on realtime.messages', v_policy);
+  if p_is_open then
+    execute format(
+      'create policy %I on realtime.messages for select to %I using (extension = ''broadcast'' and pgflow._may_watch((select realtime.topic())))',
+      v_policy, p_role_name);
+  end if;
+exception when insufficient_privilege or undefined_function or undefined_column then
+  raise notice 'The policy % on realtime.messages could not be changed: %', v_policy, sqlerrm;
+end $$;
 
 -- 90_access/grant_client_access.sql
 create function pgflow.grant_client_access(role_name text)
@@ -3509,9 +3552,10 @@ begin
   for v_function in select f from pgflow._client_functions() f loop
     execute format('grant execute on function %s to %I', v_function, role_name);
   end loop;
+  perform pgflow._set_topic_policy(role_name, true);
 end $$;
 comment on function pgflow.grant_client_access(text) is
-  'Lets a role start flows and see, cancel and retry its own runs (by the JWT''s sub). Nothing else is opened.';
+  'Lets a role start flows and see, watch, cancel and retry its own runs (by the JWT''s sub). Nothing else is opened.';
 
 -- 90_access/revoke_client_access.sql
 create function pgflow.revoke_client_access(role_name text)
@@ -3523,6 +3567,7 @@ declare
   v_function regprocedure;
 begin
   perform pgflow._check_client_role(role_name);
+  perform pgflow._set_topic_policy(role_name, false);
   for v_function in select f from pgflow._client_functions() f loop
     execute format('revoke execute on function %s from %I', v_function, role_name);
   end loop;

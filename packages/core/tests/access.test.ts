@@ -48,6 +48,25 @@ describe.each(['anon', 'authenticated'] as const)('%s', (role) => {
   })
 })
 
+/** What a role may execute, and which tables and views it may read or change in any way. */
+async function opened(role: string) {
+  const [schema] = await sql`select has_schema_privilege(${role}, 'pgflow', 'usage') as usage`
+  const functions = await sql<{ name: string }[]>`
+    select p.oid::regprocedure::text as name from pg_proc p
+    where p.pronamespace = 'pgflow'::regnamespace and has_function_privilege(${role}, p.oid, 'execute') order by 1`
+  const tables = await sql<{ name: string }[]>`
+    select c.oid::regclass || ': ' || string_agg(p.privilege, ', ' order by p.privilege) as name
+    from pg_class c cross join unnest(array['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger']) p(privilege)
+    where c.relnamespace = 'pgflow'::regnamespace and c.relkind in ('r', 'v', 'm', 'p', 'S')
+      and has_table_privilege(${role}, c.oid, p.privilege)
+    group by c.oid order by 1`
+  return {
+    usage: schema!.usage as boolean,
+    functions: functions.map((row) => row.name),
+    tables: tables.map((row) => row.name),
+  }
+}
+
 describe('service_role', () => {
   const service = database.as('service_role', { connections: 2 })
   const core = new StarflowSql(service)
@@ -119,4 +138,13 @@ test('every function that runs with the rights of its owner has an empty search 
     where p.pronamespace = 'pgflow'::regnamespace and p.prosecdef
       and not coalesce(p.proconfig, '{}') @> array['search_path=""']`
   expect(open).toEqual([])
+})
+
+test('PUBLIC may do nothing in the schema', async () => {
+  expect(await opened('public')).toEqual({ usage: false, functions: [], tables: [] })
+})
+
+test('service_role may execute every function', async () => {
+  const [row] = await sql`select count(*)::integer from pg_proc where pronamespace = 'pgflow'::regnamespace`
+  expect((await opened('service_role')).functions).toHaveLength(row!.count)
 })

@@ -8,4 +8,8 @@ begin
     perform pgflow._raise('SF001', format('Role "%s" does not exist.', p_role_name), 'Roles of a Supabase project: anon, authenticated, service_role.',
       'Check the spelling.');
   end if;
+  if has_table_privilege(p_role_name, 'pgflow.runs', 'insert') then
+    perform pgflow._raise('SF001', format('Role "%s" is not a client.', p_role_name),
+      'It may write runs itself, as the server does, and sees all of them.', 'Use the role that signed-in people have: authenticated.');
+  end if;
 end $$;

@@ -12,6 +12,7 @@ begin
   for v_function in select f from pgflow._client_functions() f loop
     execute format('grant execute on function %s to %I', v_function, role_name);
   end loop;
+  perform pgflow._set_topic_policy(role_name, true);
 end $$;
 comment on function pgflow.grant_client_access(text) is
-  'Lets a role start flows and see, cancel and retry its own runs (by the JWT''s sub). Nothing else is opened.';
+  'Lets a role start flows and see, watch, cancel and retry its own runs (by the JWT''s sub). Nothing else is opened.';

@@ -7,6 +7,7 @@ declare
   v_function regprocedure;
 begin
   perform pgflow._check_client_role(role_name);
+  perform pgflow._set_topic_policy(role_name, false);
   for v_function in select f from pgflow._client_functions() f loop
     execute format('revoke execute on function %s from %I', v_function, role_name);
   end loop;
