@@ -497,6 +497,17 @@ begin
   end loop;
 end $$;
 
+-- 20_definition/_deletion_lock.sql
+-- The key of the advisory lock that a deletion of the flow takes exclusively, and whoever makes or reads its messages
+-- shares: starts wait for it, claims only try. Without it a deletion, which drops one queue after the other, and a call
+-- that works on two of them would wait for each other.
+create function pgflow._deletion_lock(p_flow_slug text)
+returns bigint
+language sql immutable
+as $$
+  select hashtextextended('pgflow.deletion:' || lower(p_flow_slug), 0)
+$$;
+
 -- 20_definition/_derive_routes.sql
 -- The canonical names: which queue serves each step of p_step_slugs (in order). Nothing is truncated or hashed. The
 -- dsl's queue-name.ts is the twin; both run packages/dsl/vectors/names.json.
@@ -769,8 +780,10 @@ comment on function pgflow.create_flow(text, integer, integer, integer, integer)
   'Defines a plain flow and its default queue lower(flow_slug). Defaults: 3 attempts, base delay 5 s, timeout 60 s.';
 
 -- 20_definition/delete_flow_and_data.sql
--- Takes the flow's lock. Queues go by their persisted routes (an empty plain flow has only its default queue); a queue
--- that pgmq cannot drop rolls everything back. Messages are not archived first: their archive goes with them.
+-- Takes the flow's locks, which keep starts and claims away, and then its runs, which settlements hold while they work on
+-- its queues: only then is nobody left who could wait for one queue and hold another. Queues go by their persisted routes
+-- (an empty plain flow has only its default queue); a queue that pgmq cannot drop rolls everything back. Messages are not
+-- archived first: their archive goes with them.
 create function pgflow.delete_flow_and_data(p_flow_slug text)
 returns void
 language plpgsql
@@ -780,10 +793,13 @@ declare
   v_queue text;
 begin
   perform pgflow._lock_flow(p_flow_slug);
+  perform pg_advisory_xact_lock(pgflow._deletion_lock(p_flow_slug));
+  perform from pgflow.runs r where r.flow_slug = p_flow_slug order by r.run_id for update;
   for v_queue in
     select s.queue_name from pgflow.steps s where s.flow_slug = p_flow_slug
     union
     select lower(f.flow_slug) from pgflow.flows f where f.flow_slug = p_flow_slug and f.queue_mode = 'flow'
+    order by 1
   loop
     perform pgflow._drop_private_queue(v_queue);
   end loop;
@@ -1262,6 +1278,10 @@ begin
     return;
   end if;
   if p_qty is null or p_qty <= 0 then
+    return;
+  end if;
+  -- Its queue is being dropped: nothing to claim, and the next call is told so.
+  if not pg_try_advisory_xact_lock_shared(pgflow._deletion_lock(p_flow_slug)) then
     return;
   end if;
 
@@ -2198,8 +2218,8 @@ end $$;
 
 -- 40_run/_start_runs.sql
 -- Inserts runs with their step states and carries them as far as they go: conditions of root steps, maps over nothing,
--- first tasks (not claimable before p_not_before). Only inserts, so it waits for nobody but a caller with the same run id
--- or key. A run that exists is left out of the answer.
+-- first tasks (not claimable before p_not_before). Only inserts, so it waits for nobody but a deletion of the flow, or a
+-- caller with the same run id or key. A run that exists is left out of the answer.
 create function pgflow._start_runs(
   p_flow_slug text, p_run_ids uuid[], p_inputs jsonb[], p_idempotency_key text default null, p_not_before timestamptz default null)
 returns setof uuid
@@ -2217,6 +2237,7 @@ declare
   v_judged pgflow.step_states[];
   v_failed pgflow._failed_step[];
 begin
+  perform pg_advisory_xact_lock_shared(pgflow._deletion_lock(p_flow_slug));
   select count(*), bool_or(s.step_type = 'map' and s.deps_count = 0) into v_steps, v_has_root_map
   from pgflow.steps s where s.flow_slug = p_flow_slug;
   if v_steps = 0 and not exists (select from pgflow.flows f where f.flow_slug = p_flow_slug) then

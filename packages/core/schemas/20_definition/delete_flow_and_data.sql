@@ -1,5 +1,7 @@
--- Takes the flow's lock. Queues go by their persisted routes (an empty plain flow has only its default queue); a queue
--- that pgmq cannot drop rolls everything back. Messages are not archived first: their archive goes with them.
+-- Takes the flow's locks, which keep starts and claims away, and then its runs, which settlements hold while they work on
+-- its queues: only then is nobody left who could wait for one queue and hold another. Queues go by their persisted routes
+-- (an empty plain flow has only its default queue); a queue that pgmq cannot drop rolls everything back. Messages are not
+-- archived first: their archive goes with them.
 create function pgflow.delete_flow_and_data(p_flow_slug text)
 returns void
 language plpgsql
@@ -9,10 +11,13 @@ declare
   v_queue text;
 begin
   perform pgflow._lock_flow(p_flow_slug);
+  perform pg_advisory_xact_lock(pgflow._deletion_lock(p_flow_slug));
+  perform from pgflow.runs r where r.flow_slug = p_flow_slug order by r.run_id for update;
   for v_queue in
     select s.queue_name from pgflow.steps s where s.flow_slug = p_flow_slug
     union
     select lower(f.flow_slug) from pgflow.flows f where f.flow_slug = p_flow_slug and f.queue_mode = 'flow'
+    order by 1
   loop
     perform pgflow._drop_private_queue(v_queue);
   end loop;

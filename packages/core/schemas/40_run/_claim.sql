@@ -19,6 +19,10 @@ begin
   if p_qty is null or p_qty <= 0 then
     return;
   end if;
+  -- Its queue is being dropped: nothing to claim, and the next call is told so.
+  if not pg_try_advisory_xact_lock_shared(pgflow._deletion_lock(p_flow_slug)) then
+    return;
+  end if;
 
   select min(coalesce(s.opt_timeout, f.opt_timeout)) as shortest, max(coalesce(s.opt_timeout, f.opt_timeout)) as longest,
          bool_and(s.queue_name = p_queue_name and (f.queue_mode = 'flow' or p_step_slug is not null)) as is_served,

@@ -1,6 +1,6 @@
 -- Inserts runs with their step states and carries them as far as they go: conditions of root steps, maps over nothing,
--- first tasks (not claimable before p_not_before). Only inserts, so it waits for nobody but a caller with the same run id
--- or key. A run that exists is left out of the answer.
+-- first tasks (not claimable before p_not_before). Only inserts, so it waits for nobody but a deletion of the flow, or a
+-- caller with the same run id or key. A run that exists is left out of the answer.
 create function pgflow._start_runs(
   p_flow_slug text, p_run_ids uuid[], p_inputs jsonb[], p_idempotency_key text default null, p_not_before timestamptz default null)
 returns setof uuid
@@ -18,6 +18,7 @@ declare
   v_judged pgflow.step_states[];
   v_failed pgflow._failed_step[];
 begin
+  perform pg_advisory_xact_lock_shared(pgflow._deletion_lock(p_flow_slug));
   select count(*), bool_or(s.step_type = 'map' and s.deps_count = 0) into v_steps, v_has_root_map
   from pgflow.steps s where s.flow_slug = p_flow_slug;
   if v_steps = 0 and not exists (select from pgflow.flows f where f.flow_slug = p_flow_slug) then
