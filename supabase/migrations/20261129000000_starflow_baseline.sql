@@ -3010,6 +3010,10 @@ begin
         pgmq.format_table_name(v_queue, 'q')) using v_queue;
     end if;
   end loop;
+  -- In a queue that no route names there is nobody to read it.
+  return query select t.* from pgflow.runs r join pgflow.step_tasks t on t.run_id = r.run_id
+    where r.status = 'started' and t.status in ('queued', 'started')
+      and not exists (select from pgflow.steps s where s.queue_name = t.queue_name);
 end $$;
 
 -- 50_recovery/liveness_audit.sql
@@ -3115,7 +3119,8 @@ begin
   select array_agg(t) into v_lost
   from pgflow._tasks_without_message() t
   join pgflow.liveness_audit a on a.run_id = t.run_id and a.step_slug = t.step_slug and a.task_index = t.task_index and a.kind = 'task'
-  where t.run_id = any (v_runs) and exists (select from pgmq.list_queues() l where lower(l.queue_name) = t.queue_name);
+  where t.run_id = any (v_runs) and exists (select from pgmq.list_queues() l where lower(l.queue_name) = t.queue_name)
+    and exists (select from pgflow.steps s where s.flow_slug = t.flow_slug and s.step_slug = t.step_slug and s.queue_name = t.queue_name);
   if v_lost is null then
     return 0;
   end if;

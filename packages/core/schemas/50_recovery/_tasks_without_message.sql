@@ -18,4 +18,8 @@ begin
         pgmq.format_table_name(v_queue, 'q')) using v_queue;
     end if;
   end loop;
+  -- In a queue that no route names there is nobody to read it.
+  return query select t.* from pgflow.runs r join pgflow.step_tasks t on t.run_id = r.run_id
+    where r.status = 'started' and t.status in ('queued', 'started')
+      and not exists (select from pgflow.steps s where s.queue_name = t.queue_name);
 end $$;

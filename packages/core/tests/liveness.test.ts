@@ -1,0 +1,258 @@
+import { describe, expect, test } from 'vitest'
+import { testDatabase } from '../../../tests/support/test-database.ts'
+import { untilBlocked } from './support/blocked.ts'
+import { CompiledFlow, completed, failed } from './support/compiled-flow.ts'
+import { expectAllWell } from './support/oracle.ts'
+import { type StepSketch, shape } from './support/shape.ts'
+
+const database = await testDatabase()
+const { sql } = database
+
+let count = 0
+const compile = (steps: Record<string, StepSketch>, mode: 'flow' | 'step' = 'step') =>
+  CompiledFlow.compileShape(sql, `live${++count}`, shape(steps, { baseDelay: 0 }), mode)
+const audit = async () => await sql`select * from pgflow.liveness_audit order by kind, step_slug, task_index`
+const repair = async () => (await sql<{ sent: number }[]>`select pgflow.repair_liveness() as sent`)[0]!.sent
+const loseMessages = async (flow: CompiledFlow, step: string) =>
+  await sql.unsafe(`delete from pgmq.q_${flow.queue(step)}`)
+const putAway = async (flow: CompiledFlow) => await sql`select pgflow.delete_flow_and_data(${flow.slug})`
+
+describe('liveness_audit is empty', () => {
+  test('for runs that are open, waiting for a retry or a start, stalled, paused, failed, cancelled, skipped and done', async () => {
+    const flow = await compile({
+      a: { maxAttempts: 2, timeout: 10 },
+      none: { map: true, after: ['a'] },
+      each: { map: true, after: ['a'] },
+      gate: { after: ['each'], if: { each: [7] } },
+    })
+    const inputs = ['queued', 'held', 'stalled', 'failing', 'broken', 'cancelled', 'done', 'halfway'] as const
+    const runIds = await flow.start(...inputs)
+    const run = Object.fromEntries(inputs.map((name, index) => [name, runIds[index]!])) as Record<
+      (typeof inputs)[number],
+      string
+    >
+    const first = await flow.claim('a')
+    const task = (name: (typeof inputs)[number]) => first.find((each) => each.runId === run[name])!
+    await flow.core.releaseTasks(flow.workerId, [{ ...task('queued'), started: false }])
+    await flow.age(run.stalled, 100)
+    await flow.core.settleTasks(flow.workerId, [
+      failed(task('failing'), { retryDelay: 600 }),
+      failed(task('broken'), { permanent: true }),
+      completed(task('done'), []),
+      completed(task('halfway'), [1, 2]),
+    ])
+    await sql`select pgflow.cancel_run(${run.cancelled})`
+    await sql`select pgflow.start_flow(${flow.slug}, '"later"', start_at => now() + interval '1 hour')`
+    await sql`select pgflow.pause_flow(${flow.slug})`
+    expect(await audit()).toEqual([])
+    expect(await sql`select distinct status from pgflow.runs order by 1`).toHaveLength(4)
+    await expectAllWell(sql)
+  })
+})
+
+describe('liveness_audit lists', () => {
+  test('a queued task whose message is gone', async () => {
+    const flow = await compile({ a: {} })
+    const [runId] = await flow.start({})
+    await loseMessages(flow, 'a')
+    expect(await audit()).toEqual([
+      {
+        kind: 'task',
+        flow_slug: flow.slug,
+        run_id: runId,
+        step_slug: 'a',
+        task_index: 0,
+        reason: `queued, but its message is not in queue ${flow.queue('a')}`,
+      },
+    ])
+    await putAway(flow)
+  })
+
+  test('a started task whose message is gone only after its recovery boundary: until then its worker is the actor', async () => {
+    const flow = await compile({ a: { timeout: 10 } })
+    const [runId] = await flow.start({})
+    await flow.claim('a')
+    await loseMessages(flow, 'a')
+    await flow.age(runId!, 39)
+    expect(await audit()).toEqual([])
+    await flow.age(runId!, 2)
+    expect(await audit()).toMatchObject([
+      {
+        kind: 'task',
+        run_id: runId,
+        reason: `started and past its recovery boundary, but its message is not in queue ${flow.queue('a')}`,
+      },
+    ])
+    await putAway(flow)
+  })
+
+  test('every open task of a queue that was dropped', async () => {
+    const flow = await compile({ each: { map: true }, other: {} })
+    await flow.start([1, 2, 3])
+    await sql`select pgmq.drop_queue(${flow.queue('each')})`
+    expect(await audit()).toMatchObject([
+      { kind: 'task', step_slug: 'each', task_index: 0 },
+      { kind: 'task', step_slug: 'each', task_index: 1 },
+      { kind: 'task', step_slug: 'each', task_index: 2 },
+    ])
+    await putAway(flow)
+  })
+
+  test('a task in a queue that no route names', async () => {
+    const flow = await compile({ a: {} })
+    const [runId] = await flow.start({})
+    await sql`update pgflow.step_tasks set queue_name = 'elsewhere' where run_id = ${runId!}`
+    expect(await audit()).toMatchObject([
+      { kind: 'task', run_id: runId, step_slug: 'a', reason: 'queued, but its message is not in queue elsewhere' },
+    ])
+    await putAway(flow)
+  })
+
+  test('a started step without an open task', async () => {
+    const flow = await compile({ a: {} })
+    const [runId] = await flow.start({})
+    await loseMessages(flow, 'a')
+    await sql`delete from pgflow.step_tasks where run_id = ${runId!}`
+    expect(await audit()).toEqual([
+      {
+        kind: 'step',
+        flow_slug: flow.slug,
+        run_id: runId,
+        step_slug: 'a',
+        task_index: null,
+        reason: 'started, but it has no open task',
+      },
+    ])
+    await putAway(flow)
+  })
+
+  test('a step that did not start although its dependencies have ended', async () => {
+    const flow = await compile({ a: {}, b: { after: ['a'] } })
+    const [runId] = await flow.start({})
+    const [task] = await flow.claim('a')
+    await flow.core.settleTasks(flow.workerId, [completed(task!, 1)])
+    await loseMessages(flow, 'b')
+    await sql`delete from pgflow.step_tasks where run_id = ${runId!} and step_slug = 'b'`
+    await sql`update pgflow.step_states set status = 'created', started_at = null, remaining_tasks = null where run_id = ${runId!} and step_slug = 'b'`
+    expect(await audit()).toMatchObject([
+      { kind: 'step', run_id: runId, step_slug: 'b', reason: 'its dependencies have ended, but it did not start' },
+    ])
+    await putAway(flow)
+  })
+
+  test('a run that did not end although all of its steps have', async () => {
+    const flow = await compile({ a: {} })
+    const [runId] = await flow.start({})
+    await flow.drain(() => 1)
+    await sql`update pgflow.runs set status = 'started', completed_at = null, output = null, remaining_steps = 1 where run_id = ${runId!}`
+    expect(await audit()).toEqual([
+      {
+        kind: 'run',
+        flow_slug: flow.slug,
+        run_id: runId,
+        step_slug: null,
+        task_index: null,
+        reason: 'started, but all of its steps have ended',
+      },
+    ])
+    await putAway(flow)
+  })
+})
+
+describe('repair_liveness', () => {
+  test('has nothing to do where all is well', async () => {
+    const flow = await compile({ a: {} })
+    await flow.start({})
+    expect(await repair()).toBe(0)
+    expect(await flow.depth('a')).toBe(1)
+    await putAway(flow)
+  })
+
+  test('sends a lost message once, and the run goes on to its end', async () => {
+    const flow = await compile({ a: {}, b: { after: ['a'] } })
+    const [runId] = await flow.start({})
+    await loseMessages(flow, 'a')
+    expect([await repair(), await repair()]).toEqual([1, 0])
+    expect(await flow.hidden('a')).toEqual([0])
+    await flow.drain(() => 'alive')
+    expect((await flow.run(runId!)).output).toEqual({ b: 'alive' })
+    await expectAllWell(sql)
+  })
+
+  test('sends each lost element of a map again, and leaves the messages that are there', async () => {
+    const flow = await compile({ each: { map: true } })
+    const [runId] = await flow.start([0, 1, 2, 3])
+    await sql.unsafe(`delete from pgmq.q_${flow.queue('each')} where msg_id in (2, 4)`)
+    expect(await repair()).toBe(2)
+    await flow.drain((task) => task.input)
+    expect((await flow.run(runId!)).output).toEqual({ each: [0, 1, 2, 3] })
+  })
+
+  test('sends nothing for a started task whose worker may still report', async () => {
+    const flow = await compile({ a: { timeout: 10 } })
+    await flow.start({})
+    const [task] = await flow.claim('a')
+    await loseMessages(flow, 'a')
+    expect(await repair()).toBe(0)
+    expect(await flow.core.settleTasks(flow.workerId, [completed(task!, 1)])).toMatchObject([{ accepted: true }])
+  })
+
+  test('recovers a started task past its boundary, whose attempt then counts', async () => {
+    const flow = await compile({ a: { timeout: 10, maxAttempts: 2 } })
+    const [runId] = await flow.start({})
+    const [old] = await flow.claim('a')
+    await loseMessages(flow, 'a')
+    await flow.age(runId!, 100)
+    expect(await repair()).toBe(1)
+    expect(await flow.tasks(runId!)).toMatchObject([{ status: 'queued', attempts_count: 1 }])
+    const [fresh] = await flow.claim('a')
+    expect(fresh).toMatchObject({ attempt: 2 })
+    expect(await flow.core.settleTasks(flow.workerId, [completed(old!, 'late')])).toMatchObject([{ accepted: false }])
+    await flow.core.settleTasks(flow.workerId, [completed(fresh!, 'in time')])
+    expect((await flow.run(runId!)).output).toEqual({ a: 'in time' })
+    await expectAllWell(sql)
+  })
+
+  test('ends a started task past its boundary that has no attempt left, with its run', async () => {
+    const flow = await compile({ a: { timeout: 10, maxAttempts: 1 } })
+    const [runId] = await flow.start({})
+    await flow.claim('a')
+    await loseMessages(flow, 'a')
+    await flow.age(runId!, 100)
+    expect(await repair()).toBe(1)
+    expect(await flow.run(runId!)).toMatchObject({ status: 'failed' })
+    expect(await flow.depth('a')).toBe(0)
+    await expectAllWell(sql)
+  })
+
+  test('called by two at once sends each message once', async () => {
+    const flow = await compile({ a: {} })
+    await flow.start(1, 2, 3)
+    await loseMessages(flow, 'a')
+    const first = database.connect()
+    const second = database.connect({ settings: { application_name: 'second repair' } })
+    let late: PromiseLike<readonly { sent: number }[]> | undefined
+    await first.begin(async (tx) => {
+      expect(await tx`select pgflow.repair_liveness() as sent`).toEqual([{ sent: 3 }])
+      late = second<{ sent: number }[]>`select pgflow.repair_liveness() as sent`.execute()
+      await untilBlocked(sql, 'second repair')
+    })
+    expect(await late).toEqual([{ sent: 0 }])
+    expect(await flow.depth('a')).toBe(3)
+    await Promise.all([first.end(), second.end()])
+    await putAway(flow)
+  })
+
+  test('leaves what it cannot put right: a dropped queue, and states that were damaged', async () => {
+    const flow = await compile({ a: {}, b: {} })
+    const [runId] = await flow.start({})
+    await sql`select pgmq.drop_queue(${flow.queue('a')})`
+    await loseMessages(flow, 'b')
+    await sql`delete from pgflow.step_tasks where run_id = ${runId!} and step_slug = 'b'`
+    const before = await audit()
+    expect(before).toHaveLength(2)
+    expect(await repair()).toBe(0)
+    expect(await audit()).toEqual(before)
+    await putAway(flow)
+  })
+})
