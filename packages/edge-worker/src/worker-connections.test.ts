@@ -30,7 +30,7 @@ describe('openConnections', () => {
   it('gives handlers the client that was given, and takes one connection beside it', () => {
     const given = postgres(URL, { max: 3, prepare: false })
     const { own, handlers, prepared } = openConnections({ sql: given, databaseUrl: undefined }, 4, 'test')
-    expect(handlers).toBe(given)
+    expect(handlers?.options).toBe(given.options)
     expect(own.options.max).toBe(1)
     expect(own.options.host).toEqual(['db.example'])
     expect(prepared).toBe(false)

@@ -1,12 +1,16 @@
 import { StarflowError } from '@starflow/errors'
 import postgres, { type Sql } from 'postgres'
+import { pausingClient } from './pausing-client.ts'
 import type { WorkerConnection } from './worker-config.ts'
 
 /** The database connections of one worker. */
 export interface WorkerConnections {
   /** One connection, the worker's own: polls and heartbeats. Handlers cannot hold it. */
   readonly own: Sql
-  /** `ctx.sql`; opens nothing before a handler uses it. Undefined when `maxPgConnections` leaves it none. */
+  /**
+   * `ctx.sql`; opens nothing before a handler uses it. Undefined when `maxPgConnections` leaves it none. It asks each new
+   * connection for the database's types, since handlers read arrays; the worker's own calls need none.
+   */
   readonly handlers: Sql | undefined
   /** Whether statements are prepared. */
   readonly prepared: boolean
@@ -32,8 +36,13 @@ export function openConnections(
     const prepared = given.options.prepare !== false
     // Parsed options are options again; only their types say otherwise.
     const parsed = given.options as unknown as postgres.Options<Record<string, postgres.PostgresType>>
-    const own = postgres({ ...parsed, ...options, idle_timeout: undefined, max: 1 })
-    return { own, handlers: given, prepared, close: (timeoutMs) => end(timeoutMs, own) }
+    const own = postgres({ ...parsed, ...options, idle_timeout: undefined, max: 1, fetch_types: false })
+    return {
+      own: pausingClient(own),
+      handlers: pausingClient(given),
+      prepared,
+      close: (timeoutMs) => end(timeoutMs, own),
+    }
   }
   const url = source.connectionString ?? source.databaseUrl
   if (url === undefined) throw new Error('A worker without a database URL cannot have been admitted.')
@@ -43,8 +52,8 @@ export function openConnections(
   const handlers =
     maxPgConnections > 1 ? client(cleanUrl, { ...options, prepare, max: maxPgConnections - 1 }) : undefined
   return {
-    own,
-    handlers,
+    own: pausingClient(own),
+    handlers: handlers && pausingClient(handlers),
     prepared: prepare,
     close: (timeoutMs) => end(timeoutMs, own, ...(handlers === undefined ? [] : [handlers])),
   }

@@ -1,0 +1,96 @@
+import type { Sql } from 'postgres'
+import { LOST_CONNECTION_PAUSE_MS } from './numbers.ts'
+
+/**
+ * The same client, but after a connection was lost it waits a moment before it sends again.
+ *
+ * Why: postgres.js rejects the queries of a reset connection at the socket's `error` event, and drops the connection at
+ * its `close` event, some turns of the event loop later. A query that is sent in between goes to the dead connection and
+ * never settles. Who retries at once, or says farewell after a failure, does just that. Queries inside of
+ * `sql.begin` need no pause: their transaction ends with its connection.
+ *
+ * A client of one connection also sends `select 1` then: where the server said why it hung up, the driver keeps that
+ * error and blames the first query of the next connection for it, unsent. In a pool of more that may hit a query; its
+ * error (57P01) is one of the connection, and a handler that fails by it is retried.
+ */
+export function pausingClient(client: Sql): Sql {
+  let quietUntil = 0
+  let recovering: Promise<void> | undefined
+  let isSuspect = false
+
+  const lost = (error: unknown) => {
+    if (!isConnectionLoss(error)) return
+    quietUntil = performance.now() + LOST_CONNECTION_PAUSE_MS
+    isSuspect = true
+  }
+  /** Undefined when nothing was lost: then a query is sent at once. */
+  const pause = (): Promise<void> | undefined => {
+    if (isSuspect) recovering ??= recover()
+    return recovering
+  }
+  async function recover(): Promise<void> {
+    for (let left = LOST_CONNECTION_PAUSE_MS; left > 0; left = quietUntil - performance.now()) {
+      await new Promise((resolve) => setTimeout(resolve, left))
+    }
+    isSuspect = false
+    if (client.options.max === 1) await client`select 1`.catch(lost)
+    recovering = undefined
+  }
+
+  /** A query is sent when it is first awaited, by its `handler`; fragments of other queries never are. */
+  function guarded(made: unknown): unknown {
+    const query = made as SendableQuery
+    if (typeof query?.handler !== 'function' || typeof query.reject !== 'function') return made
+    const { handler, reject } = query
+    query.handler = Object.assign((sent: unknown) => {
+      const paused = pause()
+      if (paused === undefined) handler(sent)
+      else void paused.then(() => handler(sent))
+    }, handler)
+    // At the rejection itself, before anybody who waits for it can act.
+    query.reject = (error) => {
+      lost(error)
+      reject(error)
+    }
+    return query
+  }
+
+  /** `begin`, `reserve` and the like send queries of their own making. */
+  async function afterPause(send: () => Promise<unknown>): Promise<unknown> {
+    await pause()
+    try {
+      return await send()
+    } catch (error) {
+      lost(error)
+      throw error
+    }
+  }
+
+  return new Proxy(client, {
+    apply: (target, self, args) => guarded(Reflect.apply(target, self, args)),
+    get: (target, key) => {
+      const value: unknown = Reflect.get(target, key)
+      if (key === 'unsafe' || key === 'file') return (...args: unknown[]) => guarded(callable(value)(...args))
+      if (SENDING_METHODS.has(key)) return (...args: unknown[]) => afterPause(() => callable(value)(...args) as never)
+      return value
+    },
+  })
+}
+
+/** What we touch of a query beside its public face; the driver's version is pinned, and a test fails if this changes. */
+interface SendableQuery {
+  handler: (query: unknown) => unknown
+  reject: (error: unknown) => void
+}
+
+const SENDING_METHODS: ReadonlySet<string | symbol> = new Set(['begin', 'reserve', 'listen', 'notify'])
+
+const callable = (value: unknown) => value as (...args: unknown[]) => unknown
+
+/** Anything that is no answer of the server, and the answers with which it hangs up. */
+export function isConnectionLoss(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null | undefined)?.code
+  if (typeof code !== 'string') return false
+  const isSqlState = /^[0-9A-Z]{5}$/.test(code) && !/^E[A-Z]+$/.test(code)
+  return !isSqlState || /^(08|57P0[1-5])/.test(code)
+}
