@@ -1677,13 +1677,16 @@ end $$;
 
 -- 40_run/_halt_on_unsupported.sql
 -- The strict policy. If any message of the batch is not this subscription's: gives all of them back at once, disables
--- the worker's function with the reason, so that nothing restarts it, and answers true. No task is touched.
+-- the worker's function (of a grouped one, this queue) with the reason, so that nothing restarts it, and answers true. No
+-- task is touched. Under a fence the memory changes too: lifting the fence does not lift the halt.
 create function pgflow._halt_on_unsupported(p_queue_name text, p_flow_slug text, p_step_slug text, p_worker_id uuid, p_ids bigint[])
 returns boolean
 language plpgsql
 as $$
 declare
   v_supported integer;
+  v_reason text;
+  v_function_name text := (select w.function_name from pgflow.workers w where w.worker_id = p_worker_id);
 begin
   select count(*) into v_supported from pgflow.step_tasks t
   where t.queue_name = p_queue_name and t.message_id = any (p_ids) and t.message_id is not null
@@ -1692,11 +1695,17 @@ begin
     return false;
   end if;
   perform pgflow.set_vt_batch(p_queue_name, p_ids, array_fill(0, array[cardinality(p_ids)]));
-  update pgflow.worker_functions f set
-    enabled = false, updated_at = pgflow.clock(),
-    disabled_reason = format('%s of %s messages read from queue "%s" are not supported (onUnsupportedMessage: halt)',
-                             cardinality(p_ids) - v_supported, cardinality(p_ids), p_queue_name)
-  from pgflow.workers w where w.worker_id = p_worker_id and f.function_name = w.function_name;
+  v_reason := format('%s of %s messages read from queue "%s" are not supported (onUnsupportedMessage: halt)',
+                     cardinality(p_ids) - v_supported, cardinality(p_ids), p_queue_name);
+  if (select count(*) > 1 from pgflow.worker_function_queues q where q.function_name = v_function_name) then
+    update pgflow.worker_function_queues q set enabled = false, disabled_reason = v_reason
+    where q.function_name = v_function_name and q.queue_name = p_queue_name;
+  else
+    update pgflow.worker_functions f set
+      enabled = false, updated_at = pgflow.clock(), disabled_reason = v_reason,
+      enabled_before_fence = case when f.fenced_at is not null then false end
+    where f.function_name = v_function_name;
+  end if;
   return true;
 end $$;
 
@@ -3173,6 +3182,7 @@ end $$;
 comment on function pgflow.setup_requeue_stalled_tasks_cron(text) is 'Schedules stalled recovery on pg_cron.';
 
 -- 60_worker/01_tables.sql
+-- Half of each page stays free: a heartbeat changes no indexed column, so it stays on its page.
 create table pgflow.workers (
   worker_id uuid not null,
   queue_name text not null,
@@ -3182,9 +3192,11 @@ create table pgflow.workers (
   last_heartbeat_at timestamptz not null default now(),
   stopped_at timestamptz,
   constraint workers_pkey primary key (worker_id)
-);
-create index workers_function_name_idx on pgflow.workers (function_name);
-create index workers_queue_name_idx on pgflow.workers (queue_name);
+) with (fillfactor = 50);
+create index workers_function_name_started_at_idx on pgflow.workers (function_name, started_at);
+-- A worker lives for minutes and its row stays for a week: what looks for living ones must not meet the dead.
+create index workers_unstopped_function_idx on pgflow.workers (function_name, queue_name) where stopped_at is null;
+create index workers_unstopped_queue_idx on pgflow.workers (queue_name) where stopped_at is null;
 comment on table pgflow.workers is 'One row per worker that has registered. Live: stopped_at is null and the heartbeat is fresh.';
 
 alter table pgflow.step_tasks add constraint step_tasks_last_worker_id_fkey
@@ -3202,11 +3214,141 @@ create table pgflow.worker_functions (
   last_error text,
   last_error_at timestamptz,
   failed_starts integer not null default 0,
+  enabled_before_fence boolean,
+  fenced_by text,
+  fenced_at timestamptz,
   constraint worker_functions_pkey primary key (function_name),
   constraint worker_functions_debounce_check check (debounce >= '1 second'),
-  constraint worker_functions_start_mode_check check (start_mode in ('http', 'process'))
+  constraint worker_functions_start_mode_check check (start_mode in ('http', 'process')),
+  constraint fence_is_remembered_whole check (
+    (enabled_before_fence is null) = (fenced_by is null) and (fenced_by is null) = (fenced_at is null))
 );
 comment on table pgflow.worker_functions is 'What hosts workers under one name. enabled is the fence: while false it is never pinged, and a worker that starts anyway claims nothing.';
+
+create table pgflow.worker_function_queues (
+  function_name text not null,
+  queue_name text not null,
+  enabled boolean not null default true,
+  disabled_reason text,
+  served_at timestamptz not null default now(),
+  constraint worker_function_queues_pkey primary key (function_name, queue_name),
+  constraint worker_function_queues_function_name_fkey
+    foreign key (function_name) references pgflow.worker_functions (function_name) on delete cascade
+);
+create index worker_function_queues_queue_name_idx on pgflow.worker_function_queues (queue_name);
+comment on table pgflow.worker_function_queues is 'Which queues a worker function has registered workers for: one, or several for a grouped function.';
+
+-- 60_worker/_check_worker_functions.sql
+create function pgflow._check_worker_functions(p_function_names text[])
+returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_unknown text;
+begin
+  select string_agg(format('"%s"', n.name), ', ' order by n.name) into v_unknown
+  from (select distinct unnest(p_function_names) as name) n
+  where not exists (select from pgflow.worker_functions f where f.function_name = n.name);
+  if v_unknown is not null or p_function_names is null then
+    perform pgflow._raise('SF422', format('Worker function %s is not known here.', coalesce(v_unknown, 'null')),
+      coalesce('Known: ' || (select string_agg(f.function_name, ', ' order by f.function_name) from pgflow.worker_functions f) || '.',
+               'No worker function is known yet.'),
+      'Check the spelling, or make it known with pgflow.track_worker_function. Nothing was changed.');
+  end if;
+end $$;
+
+-- 60_worker/_ensure_workers_status.sql
+create function pgflow._ensure_workers_status(
+  out is_ready boolean, out functions_url text, out url_source text, out key_source text, out key_kind text,
+  out missing text[], out hint text)
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  v_target record;
+  v_hints text[] := '{}';
+  v_is_scheduled boolean := false;
+begin
+  select * into v_target from pgflow._ping_target();
+  functions_url := regexp_replace(v_target.base_url, '//[^/@]*@', '//');
+  url_source := v_target.url_source;
+  key_source := v_target.key_source;
+  key_kind := case when v_target.auth_key is null then null
+                   when v_target.auth_key like 'sb\_secret\_%' then 'secret key'
+                   when v_target.auth_key ~ '^eyJ[^.]*\.[^.]*\.[^.]*$' then 'JWT'
+                   else 'shared secret' end;
+  missing := '{}';
+  if v_target.base_url is null then
+    missing := missing || 'address of the functions'::text;
+    v_hints := v_hints || 'select vault.create_secret(''<project ref>'', ''supabase_project_id''), or, self-hosted, select pgflow.set_setting(''functions_base_url'', ''https://…/functions/v1'')'::text;
+  end if;
+  if v_target.auth_key is null and not v_target.is_released_local_mode then
+    missing := missing || 'key'::text;
+    v_hints := v_hints || 'select vault.create_secret(''<secret>'', ''pgflow_auth_secret'') and set the same value as the functions'' secret STARFLOW_AUTH_SECRET'::text;
+  end if;
+  if to_regprocedure('net.http_post(text, jsonb, jsonb, jsonb, integer)') is null then
+    missing := missing || 'pg_net'::text;
+    v_hints := v_hints || 'create extension pg_net'::text;
+  end if;
+  if to_regclass('cron.job') is null then
+    missing := missing || 'pg_cron'::text;
+    v_hints := v_hints || 'create extension pg_cron, then select pgflow.setup_ensure_workers_cron()'::text;
+  else
+    begin
+      execute 'select exists (select from cron.job j where j.command like ''%pgflow.ensure_workers()%'' and j.active)' into v_is_scheduled;
+    exception when insufficient_privilege then
+      v_is_scheduled := true;
+    end;
+    if not v_is_scheduled then
+      missing := missing || 'cron job'::text;
+      v_hints := v_hints || 'select pgflow.setup_ensure_workers_cron()'::text;
+    end if;
+  end if;
+  is_ready := missing = '{}';
+  hint := case when is_ready then null else array_to_string(v_hints, '; ') end;
+end $$;
+
+-- 60_worker/_functions_to_ping.sql
+-- Enabled http functions that are due, by name: their debounce has passed, their back-off too, and one of their queues
+-- has no worker that lives and claims. The released local mode pings all of them.
+create function pgflow._functions_to_ping(p_all boolean)
+returns table (function_name text, last_invoked_at timestamptz)
+language plpgsql stable
+as $$
+declare
+  v_now timestamptz := pgflow.clock();
+begin
+  return query
+    with live as materialized (
+      select w.function_name, w.queue_name
+      from pgflow.workers w join pgflow.worker_functions f on f.function_name = w.function_name
+      where w.stopped_at is null and w.deprecated_at is null
+        and w.last_heartbeat_at > v_now - greatest(interval '12 seconds', f.debounce)
+    ), queues_without_worker as (
+      select q.function_name from pgflow.worker_function_queues q
+      where q.enabled and not exists (select from live l where l.function_name = q.function_name and l.queue_name = q.queue_name)
+        -- A queue that the function has not served for a while is one that it does not host any longer.
+        and (q.served_at > v_now - interval '10 minutes'
+             or exists (select from pgflow.workers w where w.function_name = q.function_name and w.queue_name = q.queue_name
+                        and w.stopped_at is null and w.last_heartbeat_at > v_now - interval '10 minutes'))
+    )
+    select f.function_name, f.last_invoked_at
+    from pgflow.worker_functions f
+    where f.enabled and f.start_mode = 'http'
+      and (p_all or (
+        (not exists (select from live l where l.function_name = f.function_name)
+         or f.function_name in (select x.function_name from queues_without_worker x))
+        and not exists (select from pgflow.worker_function_queues q where q.function_name = f.function_name
+                        having count(*) > 0 and not bool_or(q.enabled))
+        -- A worker that stopped by itself is replaced at once; the debounce is for pings that did not bring one up.
+        and (f.last_invoked_at is null or f.last_invoked_at < v_now - f.debounce
+             or exists (select from pgflow.workers w where w.function_name = f.function_name
+                        and w.started_at >= f.last_invoked_at and (w.stopped_at is not null or w.deprecated_at is not null)))
+        -- Starts that fail back off: 6 s, 12 s, … 5 min.
+        and (f.failed_starts = 0 or f.last_error_at < v_now - least(interval '5 minutes', f.debounce * power(2, least(f.failed_starts, 10) - 1)))))
+    order by f.function_name;
+end $$;
 
 -- 60_worker/_heartbeat_is_fresh.sql
 -- Live: not stopped, and heard of within the longer of its function's debounce and 12 s (two heartbeats of 5 s and some).
@@ -3235,22 +3377,47 @@ exception when undefined_table then
   return;
 end $$;
 
+-- 60_worker/_ping_headers.sql
+-- The new secret keys (sb_secret_…) are no JWTs: the gateway refuses one as a bearer and takes it as apikey. Everything
+-- else goes both ways. Without a key (released local mode) there is none.
+create function pgflow._ping_headers(p_key text)
+returns jsonb
+language sql immutable
+as $$
+  select jsonb_strip_nulls(jsonb_build_object(
+    'Content-Type', 'application/json', 'apikey', p_key,
+    'Authorization', case when p_key not like 'sb\_secret\_%' then 'Bearer ' || p_key end))
+$$;
+
 -- 60_worker/_ping_target.sql
--- Where and with which key worker functions are pinged; url null: not configured.
+-- Where and with which key worker functions are pinged, and where both come from; url null: not configured.
 --   functions_base_url (self-hosted and our local platform), else the released local mode, else the project's id
-create function pgflow._ping_target(out base_url text, out auth_key text, out is_released_local_mode boolean)
+create function pgflow._ping_target(
+  out base_url text, out auth_key text, out is_released_local_mode boolean, out url_source text, out key_source text)
 language plpgsql stable
 set search_path = ''
 as $$
+declare
+  v_project text;
 begin
   is_released_local_mode := false;
   base_url := pgflow.get_setting('functions_base_url');
-  auth_key := coalesce(pgflow._vault_secret('pgflow_auth_secret'), pgflow._vault_secret('supabase_service_role_key'));
-  if base_url is null and pgflow.is_local() then
+  auth_key := pgflow._vault_secret('pgflow_auth_secret');
+  key_source := case when auth_key is not null then 'Vault secret pgflow_auth_secret' end;
+  if auth_key is null then
+    auth_key := pgflow._vault_secret('supabase_service_role_key');
+    key_source := case when auth_key is not null then 'Vault secret supabase_service_role_key' end;
+  end if;
+  if base_url is not null then
+    url_source := 'setting functions_base_url';
+  elsif pgflow.is_local() then
     is_released_local_mode := true;
+    url_source := 'local Supabase CLI';
     base_url := 'http://kong:8000/functions/v1';
-  elsif base_url is null then
-    base_url := 'https://' || pgflow._vault_secret('supabase_project_id') || '.supabase.co/functions/v1';
+  else
+    v_project := pgflow._vault_secret('supabase_project_id');
+    url_source := case when v_project is not null then 'Vault secret supabase_project_id' end;
+    base_url := 'https://' || v_project || '.supabase.co/functions/v1';
   end if;
 end $$;
 
@@ -3268,8 +3435,37 @@ exception when undefined_table then
   depth := null;
 end $$;
 
+-- 60_worker/_queue_functions.sql
+-- Which function serves which queue: those that have registered, and those that a deployment has made known under the
+-- name of a queue (or of one of its instances, <queue>-2) and that have not come up yet.
+create view pgflow._queue_functions as
+  select q.queue_name, q.function_name, q.enabled and f.enabled as enabled,
+         coalesce('fenced by ' || f.fenced_by, f.disabled_reason, q.disabled_reason, case when not f.enabled then 'disabled' end) as fence
+  from pgflow.worker_function_queues q
+  join pgflow.worker_functions f on f.function_name = q.function_name
+  union all
+  select regexp_replace(f.function_name, '-[0-9]+$', ''), f.function_name, f.enabled,
+         coalesce('fenced by ' || f.fenced_by, f.disabled_reason, case when not f.enabled then 'disabled' end)
+  from pgflow.worker_functions f
+  where not exists (select from pgflow.worker_function_queues q where q.function_name = f.function_name);
+
+-- 60_worker/_queue_was_served.sql
+-- Remembers that a worker served its queue until now: ensure_workers waits for a queue's next worker for a while, and not
+-- for ever for one that the function does not host any longer.
+create function pgflow._queue_was_served(p_worker_id uuid)
+returns void
+language plpgsql
+as $$
+begin
+  update pgflow.worker_function_queues q set served_at = pgflow.clock()
+  from pgflow.workers w
+  where w.worker_id = p_worker_id and q.function_name = w.function_name and q.queue_name = w.queue_name
+    and q.served_at < pgflow.clock() - interval '1 minute';
+end $$;
+
 -- 60_worker/_vault_secret.sql
--- A secret by name; null where it is missing, empty, unreadable or where there is no Vault.
+-- A secret by name; null where it is missing, blank, unreadable or where there is no Vault. White space around it, which a
+-- paste easily brings, is no part of it: in a header it would be refused.
 create function pgflow._vault_secret(p_name text)
 returns text
 language plpgsql stable
@@ -3282,13 +3478,14 @@ begin
     return null;
   end if;
   execute 'select s.decrypted_secret from vault.decrypted_secrets s where s.name = $1' into v_secret using p_name;
-  return nullif(v_secret, '');
+  return nullif(btrim(v_secret, E' \t\r\n'), '');
 exception when insufficient_privilege then
   return null;
 end $$;
 
 -- 60_worker/_worker_state.sql
--- Whether a worker may go on claiming: running, deprecated (told to stop, or stopped), fenced, or unknown (no row).
+-- Whether a worker may go on claiming: running, deprecated (told to stop, or stopped), fenced (its function, or its queue
+-- of a grouped function, is disabled), or unknown (no row).
 create function pgflow._worker_state(p_worker_id uuid)
 returns text
 language plpgsql stable
@@ -3296,7 +3493,9 @@ as $$
 begin
   return coalesce((
     select case when w.deprecated_at is not null or w.stopped_at is not null then 'deprecated'
-                when not (select f.enabled from pgflow.worker_functions f where f.function_name = w.function_name) then 'fenced'
+                when (select f.enabled from pgflow.worker_functions f where f.function_name = w.function_name) is false then 'fenced'
+                when (select q.enabled from pgflow.worker_function_queues q
+                      where q.function_name = w.function_name and q.queue_name = w.queue_name) is false then 'fenced'
                 else 'running' end
     from pgflow.workers w where w.worker_id = p_worker_id), 'unknown');
 end $$;
@@ -3329,64 +3528,183 @@ set search_path = ''
 as $$
 begin
   update pgflow.workers w set deprecated_at = coalesce(w.deprecated_at, pgflow.clock()) where w.worker_id = deprecate_worker.worker_id;
+  perform pgflow._queue_was_served(deprecate_worker.worker_id);
 end $$;
 comment on function pgflow.deprecate_worker(uuid) is 'A worker past half of its life: claims no more, finishes what it has, and lets a new one be started.';
 
--- 60_worker/ensure_workers.sql
--- Every second from cron: pings each enabled http function whose debounce has passed and that has no worker which is
--- live and still claiming. Takes the functions' rows with skip locked and keeps them to its end, so that ten calls at
--- once ping once. Only a ping that pg_net took counts as an invocation; one that it refuses blocks nobody else.
-create function pgflow.ensure_workers()
-returns table (function_name text, invoked boolean, request_id bigint)
+-- 60_worker/deprecate_workers.sql
+create function pgflow.deprecate_workers(function_names text[])
+returns integer
 language plpgsql
 set search_path = ''
 as $$
 declare
+  v_count integer;
+begin
+  update pgflow.workers w set deprecated_at = pgflow.clock()
+  where w.function_name = any (deprecate_workers.function_names) and w.stopped_at is null and w.deprecated_at is null;
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+comment on function pgflow.deprecate_workers(text[]) is
+  'Tells every worker of these functions to claim no more, finish what it has started, and stop. Returns how many were told.';
+
+-- 60_worker/drained.sql
+-- A worker that was killed says nothing: it is counted until its heartbeat is stale, and its tasks come back by recovery.
+create function pgflow.drained(function_names text[])
+returns boolean
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return not exists (
+    select from pgflow.workers w
+    where w.function_name = any (drained.function_names) and w.stopped_at is null and pgflow._heartbeat_is_fresh(w));
+end $$;
+comment on function pgflow.drained(text[]) is 'Whether no worker of these functions is alive any longer, the ones that are still finishing included.';
+
+-- 60_worker/enable_worker_functions.sql
+-- For a function that was disabled by hand or by the strict policy (onUnsupportedMessage: halt). Under a fence the memory
+-- changes, so that the fence holds until it is lifted.
+create function pgflow.enable_worker_functions(function_names text[])
+returns setof pgflow.worker_functions
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform pgflow._check_worker_functions(enable_worker_functions.function_names);
+  perform from pgflow.worker_functions f where f.function_name = any (enable_worker_functions.function_names)
+  order by f.function_name for no key update;
+  update pgflow.worker_functions f set
+    enabled = f.fenced_at is null, enabled_before_fence = case when f.fenced_at is not null then true end,
+    disabled_reason = null, failed_starts = 0, updated_at = pgflow.clock()
+  where f.function_name = any (enable_worker_functions.function_names);
+  update pgflow.worker_function_queues q set enabled = true, disabled_reason = null
+  where q.function_name = any (enable_worker_functions.function_names) and not q.enabled;
+  return query select f.* from pgflow.worker_functions f
+    where f.function_name = any (enable_worker_functions.function_names) order by f.function_name;
+end $$;
+comment on function pgflow.enable_worker_functions(text[]) is 'Enables worker functions that were disabled by hand or by the halt policy. A fence stays until it is lifted.';
+
+-- 60_worker/ensure_workers.sql
+-- Every second from cron. Waits for nobody and makes nobody wait: a function is taken by an advisory lock, never by its
+-- row, so that ten calls at once ping once and yet a worker can register while a ping hangs; what is learnt is written at
+-- the end, leaving out rows that somebody holds. Only a ping that pg_net took counts as an invocation; one that it
+-- refuses blocks nobody else. Secrets are read only when somebody is due.
+create function pgflow.ensure_workers()
+returns table (function_name text, invoked boolean, request_id bigint)
+language plpgsql
+set search_path = ''
+-- pg_net's queue may be locked; then nobody can be pinged, and the next tick tries again.
+set lock_timeout = '1s'
+as $$
+declare
+  v_released_local_mode boolean := pgflow.get_setting('functions_base_url') is null and pgflow.is_local();
   v_target record;
   v_function record;
+  v_is_locked boolean := false;
+  v_invoked text[] := '{}';
+  v_failed text[] := '{}';
+  v_errors text[] := '{}';
 begin
-  select * into v_target from pgflow._ping_target();
-  if v_target.base_url is null or (v_target.auth_key is null and not v_target.is_released_local_mode) then
-    return;
-  end if;
+  for v_function in select d.* from pgflow._functions_to_ping(v_released_local_mode) d loop
+    if v_target is null then
+      select * into v_target from pgflow._ping_target();
+      exit when v_target.base_url is null or (v_target.auth_key is null and not v_released_local_mode);
+    end if;
+    continue when not pg_catalog.pg_try_advisory_xact_lock(
+      pg_catalog.hashtext('pgflow.ensure_workers'), pg_catalog.hashtext(v_function.function_name));
+    -- Whoever held the lock a moment ago may have pinged it.
+    continue when not exists (
+      select from pgflow.worker_functions f where f.function_name = v_function.function_name and f.enabled
+        and f.last_invoked_at is not distinct from v_function.last_invoked_at);
 
-  for v_function in
-    select f.function_name from pgflow.worker_functions f
-    where f.enabled and f.start_mode = 'http'
-      and (v_target.is_released_local_mode or (
-        -- A worker that stopped by itself is replaced at once; the debounce is for pings that did not bring one up.
-        (f.last_invoked_at is null or f.last_invoked_at < pgflow.clock() - f.debounce
-         or exists (select from pgflow.workers w where w.function_name = f.function_name
-                    and w.started_at >= f.last_invoked_at and (w.stopped_at is not null or w.deprecated_at is not null)))
-        -- Starts that fail back off: 6 s, 12 s, … 5 min.
-        and (f.failed_starts = 0 or f.last_error_at < pgflow.clock() - least(interval '5 minutes', f.debounce * power(2, least(f.failed_starts, 10) - 1)))
-        and not exists (select from pgflow.workers w where w.function_name = f.function_name
-                        and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w))))
-    order by f.function_name
-    for no key update skip locked
-  loop
     function_name := v_function.function_name;
     begin
       request_id := net.http_post(
-        url => v_target.base_url || '/' || v_function.function_name,
-        body => '{}'::jsonb,
-        headers => jsonb_strip_nulls(jsonb_build_object(
-          'Content-Type', 'application/json', 'Authorization', 'Bearer ' || v_target.auth_key, 'apikey', v_target.auth_key)),
-        timeout_milliseconds => 10000);
-      invoked := request_id is not null;
+        url => v_target.base_url || '/' || v_function.function_name, body => '{}'::jsonb,
+        headers => pgflow._ping_headers(v_target.auth_key), timeout_milliseconds => 10000);
     exception when others then
       request_id := null;
-      invoked := false;
-      update pgflow.worker_functions f set last_error = left('ping: ' || sqlerrm, 2000), last_error_at = pgflow.clock()
-      where f.function_name = v_function.function_name;
+      v_is_locked := sqlstate = '55P03';
+      v_failed := v_failed || v_function.function_name;
+      v_errors := v_errors || left('ping: ' || sqlerrm, 2000);
     end;
+    invoked := request_id is not null;
     if invoked then
-      update pgflow.worker_functions f set last_invoked_at = pgflow.clock() where f.function_name = v_function.function_name;
+      v_invoked := v_invoked || v_function.function_name;
     end if;
     return next;
+    exit when v_is_locked;
   end loop;
+
+  update pgflow.worker_functions f set
+    last_invoked_at = case when free.is_invoked then pgflow.clock() else f.last_invoked_at end,
+    last_error = case when free.is_invoked then f.last_error else v_errors[array_position(v_failed, f.function_name)] end,
+    last_error_at = case when free.is_invoked then f.last_error_at else pgflow.clock() end
+  from (select x.function_name, x.function_name = any (v_invoked) as is_invoked from pgflow.worker_functions x
+        where x.function_name = any (v_invoked || v_failed) order by x.function_name for no key update skip locked) free
+  where f.function_name = free.function_name;
 end $$;
 comment on function pgflow.ensure_workers() is 'Pings every enabled http worker function that has no live worker. One row per function that was due.';
+
+-- 60_worker/ensure_workers_status.sql
+create view pgflow.ensure_workers_status as select * from pgflow._ensure_workers_status();
+comment on view pgflow.ensure_workers_status is
+  'One row: where ensure_workers sends its pings and with which kind of key (never the key), what is missing for it, and how to mend that.';
+
+-- 60_worker/fence_worker_functions.sql
+-- All or none, rows locked in the order of their names. The value found in enabled is remembered once: fencing again, by
+-- the same name, keeps the first memory, so that whoever was killed half-way can begin anew.
+create function pgflow.fence_worker_functions(function_names text[], fenced_by text)
+returns setof pgflow.worker_functions
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_foreign record;
+begin
+  if coalesce(btrim(fence_worker_functions.fenced_by), '') = '' then
+    perform pgflow._raise('SF001', 'A fence needs a name.', 'fenced_by is empty.', 'Say who fences, for example ''deploy of orders by ana''.');
+  end if;
+  perform pgflow._check_worker_functions(fence_worker_functions.function_names);
+  perform from pgflow.worker_functions f where f.function_name = any (fence_worker_functions.function_names)
+  order by f.function_name for no key update;
+
+  select min(f.fenced_by) as fenced_by, min(f.fenced_at) as fenced_at, string_agg(f.function_name, ', ' order by f.function_name) as names
+  into v_foreign
+  from pgflow.worker_functions f
+  where f.function_name = any (fence_worker_functions.function_names) and f.fenced_by <> fence_worker_functions.fenced_by;
+  if v_foreign.names is not null then
+    perform pgflow._raise('SF421', format('"%s" cannot fence what "%s" has fenced.', fence_worker_functions.fenced_by, v_foreign.fenced_by),
+      format('Worker functions %s, since %s. Nothing was changed.', v_foreign.names, to_char(v_foreign.fenced_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"')),
+      'Wait until it is done. If it will never be, run it again to its end, or restore those functions.');
+  end if;
+
+  update pgflow.worker_functions f set
+    enabled = false, updated_at = pgflow.clock(), fenced_by = fence_worker_functions.fenced_by,
+    enabled_before_fence = coalesce(f.enabled_before_fence, f.enabled), fenced_at = coalesce(f.fenced_at, pgflow.clock())
+  where f.function_name = any (fence_worker_functions.function_names);
+  return query select f.* from pgflow.worker_functions f
+    where f.function_name = any (fence_worker_functions.function_names) order by f.function_name;
+end $$;
+comment on function pgflow.fence_worker_functions(text[], text) is
+  'Disables worker functions and remembers what enabled was (once). Refuses, by name, functions that somebody else has fenced. Returns the rows.';
+
+-- 60_worker/flow_worker_functions.sql
+create function pgflow.flow_worker_functions(flow_slug text)
+returns setof text
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return query
+    select distinct x.function_name from pgflow._queue_functions x
+    where x.queue_name in (select s.queue_name from pgflow.steps s where s.flow_slug = flow_worker_functions.flow_slug)
+    order by 1;
+end $$;
+comment on function pgflow.flow_worker_functions(text) is
+  'The complete set of worker functions of a flow: all that have registered for one of its queues, and those known under a queue''s name.';
 
 -- 60_worker/mark_worker_stopped.sql
 create function pgflow.mark_worker_stopped(worker_id uuid)
@@ -3396,26 +3714,70 @@ set search_path = ''
 as $$
 begin
   update pgflow.workers w set stopped_at = coalesce(w.stopped_at, pgflow.clock()) where w.worker_id = mark_worker_stopped.worker_id;
+  perform pgflow._queue_was_served(mark_worker_stopped.worker_id);
 end $$;
 comment on function pgflow.mark_worker_stopped(uuid) is 'The last thing a worker says: its function may be pinged for a new one at once.';
 
+-- 60_worker/prune_workers.sql
+-- Hourly. A killed worker never says that it stopped; after an hour of silence its row is closed, so that searches for
+-- living ones stay short. Rows of a week ago are deleted, only those that no task names. Each deletion makes the foreign
+-- key of step_tasks look for such a task without an index (one there would double the cost of every claim), so this
+-- stops after 5 s and goes on in an hour.
+create function pgflow.prune_workers()
+returns integer
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_until timestamptz := clock_timestamp() + interval '5 seconds';
+  v_count integer := 0;
+  v_worker_id uuid;
+begin
+  update pgflow.workers w set stopped_at = pgflow.clock()
+  where w.stopped_at is null and w.last_heartbeat_at < pgflow.clock() - interval '1 hour'
+    and exists (select from pgflow.worker_functions f where f.function_name = w.function_name and f.start_mode = 'http');
+  for v_worker_id in
+    select w.worker_id from pgflow.workers w
+    where w.last_heartbeat_at < pgflow.clock() - interval '7 days'
+      and not exists (select from pgflow.step_tasks t where t.last_worker_id = w.worker_id)
+    order by w.last_heartbeat_at
+    for update skip locked
+  loop
+    exit when clock_timestamp() > v_until;
+    delete from pgflow.workers w where w.worker_id = v_worker_id;
+    v_count := v_count + 1;
+  end loop;
+  return v_count;
+end $$;
+comment on function pgflow.prune_workers() is 'Deletes workers that were last heard of a week ago and that no task names, and closes those silent for an hour. Returns how many were deleted.';
+
 -- 60_worker/queue_coverage.sql
--- Every persisted route beside the workers that serve it. Depth is the planner's cheap count up to 1000 rows, then the
--- exact figure stops: a full count of a long queue every tick would cost more than it tells.
+-- Every persisted route beside the workers that serve it. Each queue is measured once, however many steps share it, and
+-- counted up to 1000: a full count of a long queue at every look would cost more than it tells.
 create view pgflow.queue_coverage as
-  select s.flow_slug, s.step_slug, s.step_index, s.queue_name,
-         d.depth, d.oldest_age,
-         coalesce(w.live_workers, 0) as live_workers, w.function_names, coalesce(w.fenced, false) as fenced
+  with queues as (
+    select q.queue_name, d.depth, d.oldest_age
+    from (select distinct s.queue_name from pgflow.steps s) q
+    left join lateral pgflow._queue_depth(q.queue_name) d on true
+  ), live as (
+    select w.queue_name, count(*)::integer as live_workers
+    from pgflow.workers w
+    where w.stopped_at is null and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w)
+    group by w.queue_name
+  ), functions as (
+    select x.queue_name, array_agg(x.function_name order by x.function_name) as function_names,
+           not bool_or(x.enabled) as fenced, string_agg(distinct x.fence, '; ') as fence
+    from pgflow._queue_functions x
+    group by x.queue_name
+  )
+  select s.flow_slug, s.step_slug, s.step_index, s.queue_name, q.depth, q.oldest_age,
+         coalesce(l.live_workers, 0) as live_workers, f.function_names, coalesce(f.fenced, false) as fenced, f.fence
   from pgflow.steps s
-  left join lateral pgflow._queue_depth(s.queue_name) d on true
-  left join lateral (
-    select count(*) filter (where x.deprecated_at is null and pgflow._heartbeat_is_fresh(x))::integer as live_workers,
-           array_agg(distinct x.function_name) as function_names,
-           bool_or(not f.enabled) as fenced
-    from pgflow.workers x left join pgflow.worker_functions f on f.function_name = x.function_name
-    where x.queue_name = s.queue_name and x.last_heartbeat_at > pgflow.clock() - interval '7 days'
-  ) w on true;
-comment on view pgflow.queue_coverage is 'Every route with its queue''s depth (counted up to 1000), the age of its oldest message, and the workers that serve it.';
+  join queues q on q.queue_name = s.queue_name
+  left join live l on l.queue_name = s.queue_name
+  left join functions f on f.queue_name = s.queue_name;
+comment on view pgflow.queue_coverage is
+  'Every route with its queue''s depth (counted up to 1000; null: the queue is gone), the age of its oldest message, its live workers, its functions, and whether all of these are disabled.';
 
 -- 60_worker/register_worker.sql
 -- After the compile, never before. Registering never touches the fence. A second registration under one id (a runtime
@@ -3429,6 +3791,9 @@ begin
   perform pgflow.track_worker_function(register_worker.function_name, register_worker.start_mode);
   update pgflow.worker_functions f set failed_starts = 0, last_error = null, last_error_at = null
   where f.function_name = register_worker.function_name and f.failed_starts > 0;
+  insert into pgflow.worker_function_queues as q (function_name, queue_name, served_at)
+  values (register_worker.function_name, register_worker.queue_name, pgflow.clock())
+  on conflict on constraint worker_function_queues_pkey do update set served_at = excluded.served_at;
   insert into pgflow.workers as w (worker_id, queue_name, function_name, started_at, last_heartbeat_at)
   values (register_worker.worker_id, register_worker.queue_name, register_worker.function_name, pgflow.clock(), pgflow.clock())
   on conflict on constraint workers_pkey do update set
@@ -3452,6 +3817,28 @@ begin
 end $$;
 comment on function pgflow.report_start_failure(text, text) is 'Keeps the reason why a worker could not start; pings then back off up to 5 min.';
 
+-- 60_worker/restore_worker_functions.sql
+-- Puts back what the fence remembered and forgets it. What was deployed meanwhile is tried at once: failed starts of the
+-- code before do not count. A function that is not fenced stays as it is.
+create function pgflow.restore_worker_functions(function_names text[])
+returns setof pgflow.worker_functions
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform pgflow._check_worker_functions(restore_worker_functions.function_names);
+  perform from pgflow.worker_functions f where f.function_name = any (restore_worker_functions.function_names)
+  order by f.function_name for no key update;
+  update pgflow.worker_functions f set
+    enabled = f.enabled_before_fence, updated_at = pgflow.clock(), failed_starts = 0,
+    disabled_reason = case when f.enabled_before_fence then null else f.disabled_reason end,
+    enabled_before_fence = null, fenced_by = null, fenced_at = null
+  where f.function_name = any (restore_worker_functions.function_names) and f.fenced_at is not null;
+  return query select f.* from pgflow.worker_functions f
+    where f.function_name = any (restore_worker_functions.function_names) order by f.function_name;
+end $$;
+comment on function pgflow.restore_worker_functions(text[]) is 'Lifts the fence: enabled is again what it was before. Returns the rows. Twice is fine.';
+
 -- 60_worker/setup_ensure_workers_cron.sql
 create function pgflow.setup_ensure_workers_cron(cron_interval text default '1 second')
 returns text
@@ -3460,7 +3847,7 @@ set search_path = ''
 as $$
 begin
   perform cron.schedule('pgflow_ensure_workers', setup_ensure_workers_cron.cron_interval, 'select pgflow.ensure_workers()');
-  perform cron.schedule('pgflow_cleanup_logs', '0 * * * *', 'select pgflow.cleanup_ensure_workers_logs()');
+  perform cron.schedule('pgflow_cleanup_logs', '0 * * * *', 'select pgflow.cleanup_ensure_workers_logs(); select pgflow.prune_workers()');
   return format('scheduled pgflow_ensure_workers every %s and pgflow_cleanup_logs hourly', setup_ensure_workers_cron.cron_interval);
 end $$;
 comment on function pgflow.setup_ensure_workers_cron(text) is 'Schedules ensure_workers and the clean-up of its history on pg_cron.';
@@ -3472,6 +3859,11 @@ language plpgsql
 set search_path = ''
 as $$
 begin
+  -- Most calls change nothing, and then lock nothing: a start must not wait behind whoever holds the function's row.
+  if exists (select from pgflow.worker_functions f where f.function_name = track_worker_function.function_name
+             and f.start_mode = track_worker_function.start_mode) then
+    return;
+  end if;
   insert into pgflow.worker_functions as f (function_name, start_mode)
   values (track_worker_function.function_name, track_worker_function.start_mode)
   on conflict on constraint worker_functions_pkey do update set start_mode = excluded.start_mode, updated_at = now()
@@ -3617,6 +4009,7 @@ alter table pgflow.task_attempts enable row level security;
 alter table pgflow.watched_runs enable row level security;
 alter table pgflow.workers enable row level security;
 alter table pgflow.worker_functions enable row level security;
+alter table pgflow.worker_function_queues enable row level security;
 
 create policy definitions_are_readable on pgflow.flows for select using (true);
 create policy definitions_are_readable on pgflow.steps for select using (true);

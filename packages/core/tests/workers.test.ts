@@ -33,6 +33,7 @@ await sql`
     if url like '%raises' then raise exception 'pg_net is down'; end if;
     if url like '%silent' then return null; end if;
     if url like '%slowly' then perform pg_sleep(0.1); end if;
+    if url like '%hangs' then set local lock_timeout = 0; perform pg_advisory_xact_lock(77); end if;
     insert into public.pings (url, body, headers, timeout) values (url, body, headers, timeout_milliseconds) returning id into v_id;
     return v_id;
   end $$`
@@ -329,6 +330,60 @@ describe('ensure_workers', () => {
     expect((await functionRow('a'))!.last_invoked_at).not.toBeNull()
   })
 
+  test('sends a new secret key as apikey only, since it is no JWT', async () => {
+    await sql`delete from vault.secrets`
+    await secret('supabase_service_role_key', 'sb_secret_abc')
+    await core.trackWorkerFunction('f')
+    await tick()
+    expect((await pings())[0]!.headers).toEqual({ 'Content-Type': 'application/json', apikey: 'sb_secret_abc' })
+  })
+
+  test('takes the white space off a secret that a paste brought', async () => {
+    await secret('pgflow_auth_secret', ' dedicated\n')
+    await core.trackWorkerFunction('f')
+    await tick()
+    expect((await pings())[0]!.headers).toMatchObject({ apikey: 'dedicated' })
+  })
+
+  test('makes nobody wait while a ping hangs: others are pinged, fenced, registered and heard', async () => {
+    for (const name of ['free', 'hangs']) await core.trackWorkerFunction(name)
+    const beating = await worker('beating')
+    const other = database.connect({ connections: 1 })
+    const holder = database.connect({ connections: 1 })
+    await holder`select pg_advisory_lock(77)`
+    await sql`update pgflow.worker_functions set enabled = false where function_name = 'free'`
+    const hanging = other`select * from pgflow.ensure_workers()`.execute()
+    while ((await sql`select from pg_locks where locktype = 'advisory' and objid = 77 and not granted`).length === 0) {}
+    await sql`update pgflow.worker_functions set enabled = true where function_name = 'free'`
+
+    expect(await sql`select function_name, invoked from pgflow.ensure_workers()`).toEqual([
+      { function_name: 'free', invoked: true },
+    ])
+    expect(await core.heartbeat(beating)).toBe('running')
+    await worker('hangs')
+    await sql`select pgflow.fence_worker_functions('{hangs}', 'test')`
+    await holder`select pg_advisory_unlock(77)`
+    await hanging
+  })
+
+  test('gives up after a second where pg_net is locked, keeps the reason, and does not wait once per function', async () => {
+    for (const name of ['a', 'b', 'c']) await core.trackWorkerFunction(name)
+    const holder = database.connect({ connections: 1 })
+    await holder.begin(async (tx) => {
+      await tx`lock table public.pings`
+      const begun = performance.now()
+      expect(await sql`select function_name, invoked from pgflow.ensure_workers()`).toEqual([
+        { function_name: 'a', invoked: false },
+      ])
+      expect(performance.now() - begun).toBeLessThan(2_500)
+    })
+    expect(await functionRow('a')).toMatchObject({
+      last_invoked_at: null,
+      last_error: expect.stringContaining('lock timeout'),
+    })
+    expect(await tick()).toEqual(['a', 'b', 'c'])
+  })
+
   test('survives a database without pg_net', async () => {
     await core.trackWorkerFunction('f')
     await inRolledBack(sql, async (tx) => {
@@ -344,6 +399,107 @@ describe('ensure_workers', () => {
     await inRolledBack(database.as('supabase_admin', { connections: 1 }), async (tx) => {
       await tx`alter schema vault rename to gone`
       expect(await tx`select * from pgflow.ensure_workers()`).toHaveLength(0)
+    })
+  })
+})
+
+describe('a grouped function', () => {
+  const grouped = async () => {
+    const [a, b] = [randomUUID(), randomUUID()]
+    await core.registerWorker({ workerId: a, queueName: 'qa', functionName: 'group' })
+    await core.registerWorker({ workerId: b, queueName: 'qb', functionName: 'group' })
+    return { a, b }
+  }
+  const queueRows = () =>
+    sql`select queue_name, enabled from pgflow.worker_function_queues where function_name = 'group' order by queue_name`
+
+  test('is known with all its queues, and not pinged while each has a live worker', async () => {
+    await grouped()
+    expect(await queueRows()).toMatchObject([{ queue_name: 'qa' }, { queue_name: 'qb' }])
+    expect(await tick()).toEqual([])
+  })
+
+  test.each(['stopped', 'killed'])(
+    'is pinged when a worker of one queue was %s although the other lives',
+    async (how) => {
+      const { a } = await grouped()
+      if (how === 'stopped') await core.markWorkerStopped(a)
+      else await silentFor(a, '13 s')
+      expect(await tick()).toEqual(['group'])
+      expect(await tick()).toEqual([])
+      await core.registerWorker({ workerId: randomUUID(), queueName: 'qa', functionName: 'group' })
+      await invokedAgo('group', '7 s')
+      expect(await tick()).toEqual([])
+    },
+  )
+
+  test('is not pinged for ever for a queue that it does not host any longer', async () => {
+    const { a } = await grouped()
+    await core.markWorkerStopped(a)
+    await sql`update pgflow.worker_function_queues set served_at = now() - interval '11 minutes'`
+    expect(await tick()).toEqual([])
+  })
+
+  test('whose one queue was halted works on with the other, and is not pinged for the halted one', async () => {
+    const { a, b } = await grouped()
+    await sql`update pgflow.worker_function_queues set enabled = false where queue_name = 'qa'`
+    expect([await core.heartbeat(a), await core.heartbeat(b)]).toEqual(['fenced', 'running'])
+    await core.markWorkerStopped(a)
+    expect(await tick()).toEqual([])
+    await core.markWorkerStopped(b)
+    expect(await tick()).toEqual(['group'])
+    await sql`update pgflow.worker_function_queues set enabled = false`
+    await invokedAgo('group', '7 s')
+    expect(await tick()).toEqual([])
+    await sql`select * from pgflow.enable_worker_functions('{group}')`
+    expect(await tick()).toEqual(['group'])
+  })
+})
+
+describe('the view ensure_workers_status', () => {
+  const status = async () => (await sql`select * from pgflow.ensure_workers_status`)[0]!
+
+  test('says what is there and what is missing, with the way out and without any secret', async () => {
+    expect(await status()).toMatchObject({
+      is_ready: false,
+      functions_url: BASE_URL,
+      url_source: 'setting functions_base_url',
+      key_source: 'Vault secret pgflow_auth_secret',
+      key_kind: 'shared secret',
+      missing: ['pg_cron'],
+      hint: expect.stringContaining('create extension pg_cron'),
+    })
+    await sql`delete from vault.secrets`
+    await core.setSetting('functions_base_url', null)
+    const bare = await status()
+    expect(bare).toMatchObject({ functions_url: null, missing: ['address of the functions', 'key', 'pg_cron'] })
+    expect(bare.hint).toContain('supabase_project_id')
+    expect(bare.hint).toContain('pgflow_auth_secret')
+  })
+
+  test.each([
+    ['sb_secret_hunter2', 'secret key'],
+    ['eyJhbGciOiJIUzI1NiJ9.eyJyb2xlIjoic2VydmljZV9yb2xlIn0.hunter2', 'JWT'],
+    ['hunter2', 'shared secret'],
+  ])('tells the kind of a key and never the key: %s', async (key, kind) => {
+    await sql`delete from vault.secrets`
+    await secret('supabase_service_role_key', key)
+    await core.setSetting('functions_base_url', 'https://ana:hunter2@functions.test/v1')
+    const row = await status()
+    expect(row).toMatchObject({ key_kind: kind, functions_url: 'https://functions.test/v1' })
+    expect(JSON.stringify(row)).not.toContain('hunter2')
+  })
+
+  test('is ready when all is there', async () => {
+    await inRolledBack(sql, async (tx) => {
+      await tx`create extension pg_cron`
+      expect((await tx`select missing from pgflow.ensure_workers_status`)[0]).toEqual({ missing: ['cron job'] })
+      await tx`select pgflow.setup_ensure_workers_cron()`
+      expect((await tx`select * from pgflow.ensure_workers_status`)[0]).toMatchObject({
+        is_ready: true,
+        missing: [],
+        hint: null,
+      })
     })
   })
 })

@@ -46,6 +46,8 @@ export const ERROR_CODES = {
   SF407: 'StepTimeoutError',
   SF408: 'WorkerShutdownError',
   SF409: 'SupabaseClientError',
+  SF421: 'FencedBySomebodyElseError',
+  SF422: 'WorkerFunctionNotFoundError',
   // SF6xx CLI and demo
   SF601: 'UnreadableFolderError',
   SF602: 'NoDocumentsError',
@@ -63,6 +65,13 @@ export const ERROR_CODES = {
   SF618: 'InvalidProjectConfigError',
   SF619: 'NoGeneratedFunctionsError',
   SF621: 'BaselineChangedError',
+  SF630: 'NoDatabaseError',
+  SF631: 'DatabaseUnreachableError',
+  SF632: 'RolloutOverlapError',
+  SF633: 'DrainTimeoutError',
+  SF634: 'DeployFailedError',
+  SF635: 'SupabaseCliMissingError',
+  SF636: 'VersionNotReadyError',
   // SF5xx local platform
   SF501: 'PortInUseError',
   SF502: 'DataFolderVersionError',

@@ -1,3 +1,4 @@
+-- Half of each page stays free: a heartbeat changes no indexed column, so it stays on its page.
 create table pgflow.workers (
   worker_id uuid not null,
   queue_name text not null,
@@ -7,9 +8,11 @@ create table pgflow.workers (
   last_heartbeat_at timestamptz not null default now(),
   stopped_at timestamptz,
   constraint workers_pkey primary key (worker_id)
-);
-create index workers_function_name_idx on pgflow.workers (function_name);
-create index workers_queue_name_idx on pgflow.workers (queue_name);
+) with (fillfactor = 50);
+create index workers_function_name_started_at_idx on pgflow.workers (function_name, started_at);
+-- A worker lives for minutes and its row stays for a week: what looks for living ones must not meet the dead.
+create index workers_unstopped_function_idx on pgflow.workers (function_name, queue_name) where stopped_at is null;
+create index workers_unstopped_queue_idx on pgflow.workers (queue_name) where stopped_at is null;
 comment on table pgflow.workers is 'One row per worker that has registered. Live: stopped_at is null and the heartbeat is fresh.';
 
 alter table pgflow.step_tasks add constraint step_tasks_last_worker_id_fkey
@@ -27,8 +30,26 @@ create table pgflow.worker_functions (
   last_error text,
   last_error_at timestamptz,
   failed_starts integer not null default 0,
+  enabled_before_fence boolean,
+  fenced_by text,
+  fenced_at timestamptz,
   constraint worker_functions_pkey primary key (function_name),
   constraint worker_functions_debounce_check check (debounce >= '1 second'),
-  constraint worker_functions_start_mode_check check (start_mode in ('http', 'process'))
+  constraint worker_functions_start_mode_check check (start_mode in ('http', 'process')),
+  constraint fence_is_remembered_whole check (
+    (enabled_before_fence is null) = (fenced_by is null) and (fenced_by is null) = (fenced_at is null))
 );
 comment on table pgflow.worker_functions is 'What hosts workers under one name. enabled is the fence: while false it is never pinged, and a worker that starts anyway claims nothing.';
+
+create table pgflow.worker_function_queues (
+  function_name text not null,
+  queue_name text not null,
+  enabled boolean not null default true,
+  disabled_reason text,
+  served_at timestamptz not null default now(),
+  constraint worker_function_queues_pkey primary key (function_name, queue_name),
+  constraint worker_function_queues_function_name_fkey
+    foreign key (function_name) references pgflow.worker_functions (function_name) on delete cascade
+);
+create index worker_function_queues_queue_name_idx on pgflow.worker_function_queues (queue_name);
+comment on table pgflow.worker_function_queues is 'Which queues a worker function has registered workers for: one, or several for a grouped function.';

@@ -1,4 +1,5 @@
--- A secret by name; null where it is missing, empty, unreadable or where there is no Vault.
+-- A secret by name; null where it is missing, blank, unreadable or where there is no Vault. White space around it, which a
+-- paste easily brings, is no part of it: in a header it would be refused.
 create function pgflow._vault_secret(p_name text)
 returns text
 language plpgsql stable
@@ -11,7 +12,7 @@ begin
     return null;
   end if;
   execute 'select s.decrypted_secret from vault.decrypted_secrets s where s.name = $1' into v_secret using p_name;
-  return nullif(v_secret, '');
+  return nullif(btrim(v_secret, E' \t\r\n'), '');
 exception when insufficient_privilege then
   return null;
 end $$;

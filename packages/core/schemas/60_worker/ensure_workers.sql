@@ -1,54 +1,60 @@
--- Every second from cron: pings each enabled http function whose debounce has passed and that has no worker which is
--- live and still claiming. Takes the functions' rows with skip locked and keeps them to its end, so that ten calls at
--- once ping once. Only a ping that pg_net took counts as an invocation; one that it refuses blocks nobody else.
+-- Every second from cron. Waits for nobody and makes nobody wait: a function is taken by an advisory lock, never by its
+-- row, so that ten calls at once ping once and yet a worker can register while a ping hangs; what is learnt is written at
+-- the end, leaving out rows that somebody holds. Only a ping that pg_net took counts as an invocation; one that it
+-- refuses blocks nobody else. Secrets are read only when somebody is due.
 create function pgflow.ensure_workers()
 returns table (function_name text, invoked boolean, request_id bigint)
 language plpgsql
 set search_path = ''
+-- pg_net's queue may be locked; then nobody can be pinged, and the next tick tries again.
+set lock_timeout = '1s'
 as $$
 declare
+  v_released_local_mode boolean := pgflow.get_setting('functions_base_url') is null and pgflow.is_local();
   v_target record;
   v_function record;
+  v_is_locked boolean := false;
+  v_invoked text[] := '{}';
+  v_failed text[] := '{}';
+  v_errors text[] := '{}';
 begin
-  select * into v_target from pgflow._ping_target();
-  if v_target.base_url is null or (v_target.auth_key is null and not v_target.is_released_local_mode) then
-    return;
-  end if;
+  for v_function in select d.* from pgflow._functions_to_ping(v_released_local_mode) d loop
+    if v_target is null then
+      select * into v_target from pgflow._ping_target();
+      exit when v_target.base_url is null or (v_target.auth_key is null and not v_released_local_mode);
+    end if;
+    continue when not pg_catalog.pg_try_advisory_xact_lock(
+      pg_catalog.hashtext('pgflow.ensure_workers'), pg_catalog.hashtext(v_function.function_name));
+    -- Whoever held the lock a moment ago may have pinged it.
+    continue when not exists (
+      select from pgflow.worker_functions f where f.function_name = v_function.function_name and f.enabled
+        and f.last_invoked_at is not distinct from v_function.last_invoked_at);
 
-  for v_function in
-    select f.function_name from pgflow.worker_functions f
-    where f.enabled and f.start_mode = 'http'
-      and (v_target.is_released_local_mode or (
-        -- A worker that stopped by itself is replaced at once; the debounce is for pings that did not bring one up.
-        (f.last_invoked_at is null or f.last_invoked_at < pgflow.clock() - f.debounce
-         or exists (select from pgflow.workers w where w.function_name = f.function_name
-                    and w.started_at >= f.last_invoked_at and (w.stopped_at is not null or w.deprecated_at is not null)))
-        -- Starts that fail back off: 6 s, 12 s, … 5 min.
-        and (f.failed_starts = 0 or f.last_error_at < pgflow.clock() - least(interval '5 minutes', f.debounce * power(2, least(f.failed_starts, 10) - 1)))
-        and not exists (select from pgflow.workers w where w.function_name = f.function_name
-                        and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w))))
-    order by f.function_name
-    for no key update skip locked
-  loop
     function_name := v_function.function_name;
     begin
       request_id := net.http_post(
-        url => v_target.base_url || '/' || v_function.function_name,
-        body => '{}'::jsonb,
-        headers => jsonb_strip_nulls(jsonb_build_object(
-          'Content-Type', 'application/json', 'Authorization', 'Bearer ' || v_target.auth_key, 'apikey', v_target.auth_key)),
-        timeout_milliseconds => 10000);
-      invoked := request_id is not null;
+        url => v_target.base_url || '/' || v_function.function_name, body => '{}'::jsonb,
+        headers => pgflow._ping_headers(v_target.auth_key), timeout_milliseconds => 10000);
     exception when others then
       request_id := null;
-      invoked := false;
-      update pgflow.worker_functions f set last_error = left('ping: ' || sqlerrm, 2000), last_error_at = pgflow.clock()
-      where f.function_name = v_function.function_name;
+      v_is_locked := sqlstate = '55P03';
+      v_failed := v_failed || v_function.function_name;
+      v_errors := v_errors || left('ping: ' || sqlerrm, 2000);
     end;
+    invoked := request_id is not null;
     if invoked then
-      update pgflow.worker_functions f set last_invoked_at = pgflow.clock() where f.function_name = v_function.function_name;
+      v_invoked := v_invoked || v_function.function_name;
     end if;
     return next;
+    exit when v_is_locked;
   end loop;
+
+  update pgflow.worker_functions f set
+    last_invoked_at = case when free.is_invoked then pgflow.clock() else f.last_invoked_at end,
+    last_error = case when free.is_invoked then f.last_error else v_errors[array_position(v_failed, f.function_name)] end,
+    last_error_at = case when free.is_invoked then f.last_error_at else pgflow.clock() end
+  from (select x.function_name, x.function_name = any (v_invoked) as is_invoked from pgflow.worker_functions x
+        where x.function_name = any (v_invoked || v_failed) order by x.function_name for no key update skip locked) free
+  where f.function_name = free.function_name;
 end $$;
 comment on function pgflow.ensure_workers() is 'Pings every enabled http worker function that has no live worker. One row per function that was due.';

@@ -5,5 +5,6 @@ set search_path = ''
 as $$
 begin
   update pgflow.workers w set stopped_at = coalesce(w.stopped_at, pgflow.clock()) where w.worker_id = mark_worker_stopped.worker_id;
+  perform pgflow._queue_was_served(mark_worker_stopped.worker_id);
 end $$;
 comment on function pgflow.mark_worker_stopped(uuid) is 'The last thing a worker says: its function may be pinged for a new one at once.';

@@ -1,16 +1,26 @@
--- Every persisted route beside the workers that serve it. Depth is the planner's cheap count up to 1000 rows, then the
--- exact figure stops: a full count of a long queue every tick would cost more than it tells.
+-- Every persisted route beside the workers that serve it. Each queue is measured once, however many steps share it, and
+-- counted up to 1000: a full count of a long queue at every look would cost more than it tells.
 create view pgflow.queue_coverage as
-  select s.flow_slug, s.step_slug, s.step_index, s.queue_name,
-         d.depth, d.oldest_age,
-         coalesce(w.live_workers, 0) as live_workers, w.function_names, coalesce(w.fenced, false) as fenced
+  with queues as (
+    select q.queue_name, d.depth, d.oldest_age
+    from (select distinct s.queue_name from pgflow.steps s) q
+    left join lateral pgflow._queue_depth(q.queue_name) d on true
+  ), live as (
+    select w.queue_name, count(*)::integer as live_workers
+    from pgflow.workers w
+    where w.stopped_at is null and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w)
+    group by w.queue_name
+  ), functions as (
+    select x.queue_name, array_agg(x.function_name order by x.function_name) as function_names,
+           not bool_or(x.enabled) as fenced, string_agg(distinct x.fence, '; ') as fence
+    from pgflow._queue_functions x
+    group by x.queue_name
+  )
+  select s.flow_slug, s.step_slug, s.step_index, s.queue_name, q.depth, q.oldest_age,
+         coalesce(l.live_workers, 0) as live_workers, f.function_names, coalesce(f.fenced, false) as fenced, f.fence
   from pgflow.steps s
-  left join lateral pgflow._queue_depth(s.queue_name) d on true
-  left join lateral (
-    select count(*) filter (where x.deprecated_at is null and pgflow._heartbeat_is_fresh(x))::integer as live_workers,
-           array_agg(distinct x.function_name) as function_names,
-           bool_or(not f.enabled) as fenced
-    from pgflow.workers x left join pgflow.worker_functions f on f.function_name = x.function_name
-    where x.queue_name = s.queue_name and x.last_heartbeat_at > pgflow.clock() - interval '7 days'
-  ) w on true;
-comment on view pgflow.queue_coverage is 'Every route with its queue''s depth (counted up to 1000), the age of its oldest message, and the workers that serve it.';
+  join queues q on q.queue_name = s.queue_name
+  left join live l on l.queue_name = s.queue_name
+  left join functions f on f.queue_name = s.queue_name;
+comment on view pgflow.queue_coverage is
+  'Every route with its queue''s depth (counted up to 1000; null: the queue is gone), the age of its oldest message, its live workers, its functions, and whether all of these are disabled.';

@@ -9,6 +9,9 @@ begin
   perform pgflow.track_worker_function(register_worker.function_name, register_worker.start_mode);
   update pgflow.worker_functions f set failed_starts = 0, last_error = null, last_error_at = null
   where f.function_name = register_worker.function_name and f.failed_starts > 0;
+  insert into pgflow.worker_function_queues as q (function_name, queue_name, served_at)
+  values (register_worker.function_name, register_worker.queue_name, pgflow.clock())
+  on conflict on constraint worker_function_queues_pkey do update set served_at = excluded.served_at;
   insert into pgflow.workers as w (worker_id, queue_name, function_name, started_at, last_heartbeat_at)
   values (register_worker.worker_id, register_worker.queue_name, register_worker.function_name, pgflow.clock(), pgflow.clock())
   on conflict on constraint workers_pkey do update set

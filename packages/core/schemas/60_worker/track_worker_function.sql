@@ -4,6 +4,11 @@ language plpgsql
 set search_path = ''
 as $$
 begin
+  -- Most calls change nothing, and then lock nothing: a start must not wait behind whoever holds the function's row.
+  if exists (select from pgflow.worker_functions f where f.function_name = track_worker_function.function_name
+             and f.start_mode = track_worker_function.start_mode) then
+    return;
+  end if;
   insert into pgflow.worker_functions as f (function_name, start_mode)
   values (track_worker_function.function_name, track_worker_function.start_mode)
   on conflict on constraint worker_functions_pkey do update set start_mode = excluded.start_mode, updated_at = now()

@@ -12,6 +12,7 @@ alter table pgflow.task_attempts enable row level security;
 alter table pgflow.watched_runs enable row level security;
 alter table pgflow.workers enable row level security;
 alter table pgflow.worker_functions enable row level security;
+alter table pgflow.worker_function_queues enable row level security;
 
 create policy definitions_are_readable on pgflow.flows for select using (true);
 create policy definitions_are_readable on pgflow.steps for select using (true);

@@ -1,0 +1,39 @@
+-- Enabled http functions that are due, by name: their debounce has passed, their back-off too, and one of their queues
+-- has no worker that lives and claims. The released local mode pings all of them.
+create function pgflow._functions_to_ping(p_all boolean)
+returns table (function_name text, last_invoked_at timestamptz)
+language plpgsql stable
+as $$
+declare
+  v_now timestamptz := pgflow.clock();
+begin
+  return query
+    with live as materialized (
+      select w.function_name, w.queue_name
+      from pgflow.workers w join pgflow.worker_functions f on f.function_name = w.function_name
+      where w.stopped_at is null and w.deprecated_at is null
+        and w.last_heartbeat_at > v_now - greatest(interval '12 seconds', f.debounce)
+    ), queues_without_worker as (
+      select q.function_name from pgflow.worker_function_queues q
+      where q.enabled and not exists (select from live l where l.function_name = q.function_name and l.queue_name = q.queue_name)
+        -- A queue that the function has not served for a while is one that it does not host any longer.
+        and (q.served_at > v_now - interval '10 minutes'
+             or exists (select from pgflow.workers w where w.function_name = q.function_name and w.queue_name = q.queue_name
+                        and w.stopped_at is null and w.last_heartbeat_at > v_now - interval '10 minutes'))
+    )
+    select f.function_name, f.last_invoked_at
+    from pgflow.worker_functions f
+    where f.enabled and f.start_mode = 'http'
+      and (p_all or (
+        (not exists (select from live l where l.function_name = f.function_name)
+         or f.function_name in (select x.function_name from queues_without_worker x))
+        and not exists (select from pgflow.worker_function_queues q where q.function_name = f.function_name
+                        having count(*) > 0 and not bool_or(q.enabled))
+        -- A worker that stopped by itself is replaced at once; the debounce is for pings that did not bring one up.
+        and (f.last_invoked_at is null or f.last_invoked_at < v_now - f.debounce
+             or exists (select from pgflow.workers w where w.function_name = f.function_name
+                        and w.started_at >= f.last_invoked_at and (w.stopped_at is not null or w.deprecated_at is not null)))
+        -- Starts that fail back off: 6 s, 12 s, … 5 min.
+        and (f.failed_starts = 0 or f.last_error_at < v_now - least(interval '5 minutes', f.debounce * power(2, least(f.failed_starts, 10) - 1)))))
+    order by f.function_name;
+end $$;
