@@ -596,6 +596,21 @@ begin
   end if;
 end $$;
 
+-- 20_definition/_flow_queues.sql
+-- The queues of a flow: those of its persisted routes, and the default queue of a plain flow, which it has without steps too.
+create function pgflow._flow_queues(p_flow_slug text)
+returns text[]
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return array(
+    select s.queue_name from pgflow.steps s where s.flow_slug = p_flow_slug
+    union
+    select lower(f.flow_slug) from pgflow.flows f where f.flow_slug = p_flow_slug and f.queue_mode = 'flow'
+    order by 1);
+end $$;
+
 -- 20_definition/_insert_step.sql
 -- Writes one step with its route and dependencies. The caller holds the flow's lock and has created the queue.
 create function pgflow._insert_step(
@@ -795,12 +810,7 @@ begin
   perform pgflow._lock_flow(p_flow_slug);
   perform pg_advisory_xact_lock(pgflow._deletion_lock(p_flow_slug));
   perform from pgflow.runs r where r.flow_slug = p_flow_slug order by r.run_id for update;
-  for v_queue in
-    select s.queue_name from pgflow.steps s where s.flow_slug = p_flow_slug
-    union
-    select lower(f.flow_slug) from pgflow.flows f where f.flow_slug = p_flow_slug and f.queue_mode = 'flow'
-    order by 1
-  loop
+  foreach v_queue in array pgflow._flow_queues(p_flow_slug) loop
     perform pgflow._drop_private_queue(v_queue);
   end loop;
   delete from pgflow.task_attempts a using pgflow.runs r where r.run_id = a.run_id and r.flow_slug = p_flow_slug;
@@ -3691,6 +3701,54 @@ begin
 end $$;
 comment on function pgflow.fence_worker_functions(text[], text) is
   'Disables worker functions and remembers what enabled was (once). Refuses, by name, functions that somebody else has fenced. Returns the rows.';
+
+-- 60_worker/flow_data_summary.sql
+-- What delete_flow_and_data would delete. Takes the flow's lock, so that within one transaction what was counted is not
+-- compiled anew before it is deleted.
+create function pgflow.flow_data_summary(flow_slug text)
+returns jsonb
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_flow pgflow.flows;
+  v_queues text[];
+  v_queue text;
+  v_counts record;
+  v_queue_counts jsonb := '[]';
+begin
+  perform pgflow._lock_flow(flow_data_summary.flow_slug);
+  select * into v_flow from pgflow.flows f where f.flow_slug = flow_data_summary.flow_slug;
+  if v_flow.flow_slug is null then
+    perform pgflow._raise_unknown_flow(flow_data_summary.flow_slug);
+  end if;
+
+  v_queues := pgflow._flow_queues(v_flow.flow_slug);
+  foreach v_queue in array v_queues loop
+    begin
+      execute format('select (select count(*) from pgmq.%I) as messages, (select count(*) from pgmq.%I) as archived',
+                     pgmq.format_table_name(v_queue, 'q'), pgmq.format_table_name(v_queue, 'a')) into v_counts;
+      v_queue_counts := v_queue_counts || jsonb_build_object(
+        'queueName', v_queue, 'messages', v_counts.messages, 'archived', v_counts.archived);
+    exception when undefined_table then
+      v_queue_counts := v_queue_counts || jsonb_build_object('queueName', v_queue, 'messages', null, 'archived', null);
+    end;
+  end loop;
+
+  return jsonb_build_object(
+    'flowSlug', v_flow.flow_slug,
+    'queueMode', v_flow.queue_mode,
+    'runs', (select coalesce(jsonb_object_agg(r.status, r.runs), '{}') from (
+               select x.status, count(*) as runs from pgflow.runs x where x.flow_slug = v_flow.flow_slug group by x.status) r),
+    'tasks', (select count(*) from pgflow.runs r join pgflow.step_tasks t on t.run_id = r.run_id where r.flow_slug = v_flow.flow_slug),
+    'queues', v_queue_counts,
+    'liveWorkers', (select coalesce(jsonb_agg(jsonb_build_object(
+                             'workerId', w.worker_id, 'functionName', w.function_name, 'queueName', w.queue_name)
+                             order by w.function_name, w.worker_id), '[]')
+                    from pgflow.workers w where lower(w.queue_name) = any (v_queues) and pgflow._heartbeat_is_fresh(w)));
+end $$;
+comment on function pgflow.flow_data_summary(text) is
+  'What delete_flow_and_data would delete: {flowSlug, queueMode, runs: {status: count}, tasks, queues: [{queueName, messages, archived}] (null: the queue is gone), liveWorkers: [{workerId, functionName, queueName}]}.';
 
 -- 60_worker/flow_worker_functions.sql
 create function pgflow.flow_worker_functions(flow_slug text)

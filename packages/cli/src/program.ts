@@ -2,6 +2,7 @@ import { StarflowError } from '@starflow/errors'
 import { Command, CommanderError } from 'commander'
 import { addDemoCommand } from './demo/demo.command.ts'
 import { addDevCommand } from './dev/dev.command.ts'
+import { addFlowsCommands } from './flows/flows.commands.ts'
 import { addFunctionsCommands } from './functions/functions.commands.ts'
 import { CommandEnded } from './output/command-ended.ts'
 import { EXIT_CODES, type ExitCode } from './output/exit-codes.ts'
@@ -19,6 +20,7 @@ function createProgram(outputFor: (options: { json?: boolean }) => Output): Comm
     .showHelpAfterError(false)
   addDevCommand(program, outputFor)
   addFunctionsCommands(program, outputFor)
+  addFlowsCommands(program, outputFor)
   addDemoCommand(program, outputFor)
   return program
 }

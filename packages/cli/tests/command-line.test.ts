@@ -14,7 +14,7 @@ describe('the command line', () => {
     expect(exitCode).toBe(2)
     expect(stderr).toContain(message)
     expect(stderr).toContain(
-      args[0] === 'functions' ? 'starflow functions generate' : 'starflow functions, starflow demo',
+      args[0] === 'functions' ? 'starflow functions generate' : 'starflow functions, starflow flows',
     )
   })
 

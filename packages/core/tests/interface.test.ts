@@ -418,6 +418,11 @@ const FUNCTIONS: Readonly<Record<string, readonly [parameters: string, returns: 
   grant_client_access: ['role_name text', 'void'],
   revoke_client_access: ['role_name text', 'void'],
   repair_liveness: ['', 'integer'],
+  flow_data_summary: ['flow_slug text', 'jsonb'],
+  fence_worker_functions: ['function_names text[], fenced_by text', 'SETOF pgflow.worker_functions'],
+  restore_worker_functions: ['function_names text[]', 'SETOF pgflow.worker_functions'],
+  deprecate_workers: ['function_names text[]', 'integer'],
+  drained: ['function_names text[]', 'boolean'],
 }
 
 interface FunctionRow {

@@ -36,7 +36,7 @@ describe('liveness_audit is empty', () => {
     await flow.core.releaseTasks(flow.workerId, [{ ...task('queued'), started: false }])
     await flow.age(run.stalled, 100)
     await flow.core.settleTasks(flow.workerId, [
-      failed(task('failing'), { retryDelay: 600 }),
+      failed(task('failing'), { retryDelaySeconds: 600 }),
       failed(task('broken'), { permanent: true }),
       completed(task('done'), []),
       completed(task('halfway'), [1, 2]),

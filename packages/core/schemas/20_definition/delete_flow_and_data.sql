@@ -13,12 +13,7 @@ begin
   perform pgflow._lock_flow(p_flow_slug);
   perform pg_advisory_xact_lock(pgflow._deletion_lock(p_flow_slug));
   perform from pgflow.runs r where r.flow_slug = p_flow_slug order by r.run_id for update;
-  for v_queue in
-    select s.queue_name from pgflow.steps s where s.flow_slug = p_flow_slug
-    union
-    select lower(f.flow_slug) from pgflow.flows f where f.flow_slug = p_flow_slug and f.queue_mode = 'flow'
-    order by 1
-  loop
+  foreach v_queue in array pgflow._flow_queues(p_flow_slug) loop
     perform pgflow._drop_private_queue(v_queue);
   end loop;
   delete from pgflow.task_attempts a using pgflow.runs r where r.run_id = a.run_id and r.flow_slug = p_flow_slug;
