@@ -1290,6 +1290,7 @@ begin
   if p_qty is null or p_qty <= 0 then
     return;
   end if;
+  perform pgflow._beat_with_claim(p_worker_id);
   -- Its queue is being dropped: nothing to claim, and the next call is told so.
   if not pg_try_advisory_xact_lock_shared(pgflow._deletion_lock(p_flow_slug)) then
     return;
@@ -3247,6 +3248,23 @@ create table pgflow.worker_function_queues (
 );
 create index worker_function_queues_queue_name_idx on pgflow.worker_function_queues (queue_name);
 comment on table pgflow.worker_function_queues is 'Which queues a worker function has registered workers for: one, or several for a grouped function.';
+
+-- 60_worker/_beat_with_claim.sql
+-- A claim is a sign of life too, so that an idle worker needs no calls for its heartbeat: written at most every 3 s, and
+-- never waited for, since a claim must not (see 40_run/README.md).
+create function pgflow._beat_with_claim(p_worker_id uuid)
+returns void
+language plpgsql
+as $$
+begin
+  update pgflow.workers w set last_heartbeat_at = pgflow.clock()
+  from (
+    select due.worker_id from pgflow.workers due
+    where due.worker_id = p_worker_id and due.last_heartbeat_at < pgflow.clock() - interval '3 seconds'
+    for no key update skip locked
+  ) due
+  where w.worker_id = due.worker_id;
+end $$;
 
 -- 60_worker/_check_worker_functions.sql
 create function pgflow._check_worker_functions(p_function_names text[])

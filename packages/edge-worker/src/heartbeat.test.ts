@@ -72,4 +72,50 @@ describe('Heartbeat', () => {
     expect([failures, states]).toEqual([['down'], ['running']])
     heartbeat.stop()
   })
+
+  it('sends nothing while claims say it', async () => {
+    const beat = vi.fn(async () => 'running' as const)
+    const heartbeat = new Heartbeat({ beat, onState: () => {}, onFailure: () => {} })
+    heartbeat.start()
+    for (let second = 1; second <= 60; second++) {
+      await vi.advanceTimersByTimeAsync(1000)
+      heartbeat.claimed(performance.now())
+    }
+    expect(beat).not.toHaveBeenCalled()
+    heartbeat.stop()
+  })
+
+  it('does not count a claim that the database did not write down, and beats 5 s after the last that it did', async () => {
+    const beats: number[] = []
+    const heartbeat = new Heartbeat({
+      beat: async () => {
+        beats.push(performance.now() - begun)
+        return 'running'
+      },
+      onState: () => {},
+      onFailure: () => {},
+    })
+    const begun = performance.now()
+    heartbeat.start()
+    await vi.advanceTimersByTimeAsync(3400)
+    heartbeat.claimed(performance.now())
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(beats).toEqual([5000, 10_000])
+    heartbeat.stop()
+  })
+
+  it('goes on beating when claims end', async () => {
+    const beat = vi.fn(async () => 'running' as const)
+    const heartbeat = new Heartbeat({ beat, onState: () => {}, onFailure: () => {} })
+    heartbeat.start()
+    await vi.advanceTimersByTimeAsync(3600)
+    heartbeat.claimed(performance.now())
+    await vi.advanceTimersByTimeAsync(4999)
+    expect(beat).not.toHaveBeenCalled()
+    await vi.advanceTimersByTimeAsync(1)
+    expect(beat).toHaveBeenCalledTimes(1)
+    await vi.advanceTimersByTimeAsync(5000)
+    expect(beat).toHaveBeenCalledTimes(2)
+    heartbeat.stop()
+  })
 })

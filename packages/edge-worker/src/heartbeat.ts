@@ -1,4 +1,4 @@
-import { HEARTBEAT_HEDGE_MS, HEARTBEAT_INTERVAL_MS } from './numbers.ts'
+import { CLAIM_BEATS_AFTER_MS, HEARTBEAT_HEDGE_MS, HEARTBEAT_INTERVAL_MS } from './numbers.ts'
 import type { WorkerState } from './worker-sql.ts'
 
 export interface HeartbeatOptions {
@@ -10,35 +10,63 @@ export interface HeartbeatOptions {
   readonly onFailure: (error: unknown) => void
 }
 
-/** Says every 5 s that this worker lives, by its own timer: neither polls nor handlers hold it up. */
+/**
+ * Says every 5 s that this worker lives, by its own timer: neither polls nor handlers hold it up. A claim says it too, so
+ * an idle worker sends none: each time a claim has counted, the timer begins anew.
+ */
 export class Heartbeat {
   readonly #options: HeartbeatOptions
-  #timer: ReturnType<typeof setInterval> | undefined
-  #inFlight = false
+  readonly #now: () => number
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #isBeating = false
+  #isStarted = false
+  /** When the last call was sent that is known to have counted. */
+  #heardAt = 0
 
-  constructor(options: HeartbeatOptions) {
+  constructor(options: HeartbeatOptions, now: () => number = () => performance.now()) {
     this.#options = options
+    this.#now = now
   }
 
   start(): void {
-    this.#timer ??= setInterval(() => void this.#tick(), HEARTBEAT_INTERVAL_MS)
+    if (this.#isStarted) return
+    this.#isStarted = true
+    this.#heard(this.#now())
   }
 
   stop(): void {
-    clearInterval(this.#timer)
-    this.#timer = undefined
+    this.#isStarted = false
+    clearTimeout(this.#timer)
   }
 
-  async #tick(): Promise<void> {
-    if (this.#inFlight) return
-    this.#inFlight = true
+  /** A claim that was sent at `sentAt` has been answered with work, or with none. */
+  claimed(sentAt: number): void {
+    // The database writes a claim down only when the last sign of life is older than 3 s.
+    if (this.#isStarted && sentAt - this.#heardAt >= CLAIM_BEATS_AFTER_MS) this.#heard(sentAt)
+  }
+
+  #heard(sentAt: number): void {
+    this.#heardAt = sentAt
+    if (!this.#isBeating) this.#arm(sentAt + HEARTBEAT_INTERVAL_MS - this.#now())
+  }
+
+  #arm(ms: number): void {
+    clearTimeout(this.#timer)
+    if (this.#isStarted) this.#timer = setTimeout(() => void this.#beat(), Math.max(0, ms))
+  }
+
+  async #beat(): Promise<void> {
+    const sentAt = this.#now()
+    this.#isBeating = true
     try {
       const state = await this.#send()
-      if (this.#timer !== undefined) this.#options.onState(state)
+      this.#heardAt = Math.max(this.#heardAt, sentAt)
+      if (this.#isStarted) this.#options.onState(state)
     } catch (error) {
-      if (this.#timer !== undefined) this.#options.onFailure(error)
+      if (this.#isStarted) this.#options.onFailure(error)
     } finally {
-      this.#inFlight = false
+      this.#isBeating = false
+      this.#arm(Math.max(sentAt, this.#heardAt) + HEARTBEAT_INTERVAL_MS - this.#now())
     }
   }
 

@@ -11,6 +11,8 @@ export const DEFAULT_MAX_POLL_INTERVAL_MS = 1000
 export const MIN_POLL_INTERVAL_MS = 10
 
 export const HEARTBEAT_INTERVAL_MS = 5000
+/** A claim counts as a heartbeat when the last sign of life is as old as this; the database wants 3 s, the rest is for the way. */
+export const CLAIM_BEATS_AFTER_MS = 3500
 /** How long a heartbeat waits behind a slow poll before it is also sent on another connection. */
 export const HEARTBEAT_HEDGE_MS = 2000
 

@@ -37,6 +37,8 @@ export interface PollerOptions {
   readonly activeCount: () => number
   /** Takes a claimed task; called only while this poller claims. */
   readonly onClaimed: (task: ClaimedTask) => void
+  /** A claim that was sent at this instant was answered: a sign of life that the database has. */
+  readonly onAnswered?: (sentAt: number) => void
   /** What the database says of this worker, when that is not `running`. */
   readonly onState: (state: Exclude<WorkerState, 'running'> | 'halted' | 'refused') => void
   readonly emit: (event: WorkerEventBody) => void
@@ -168,9 +170,11 @@ export class Poller {
 
   async #settleAndClaim(qty: number): Promise<number> {
     const { sql, workerId, queueName, flowSlug, stepSlug, onUnsupported } = this.#options
+    const sentAt = performance.now()
     const answer = await this.#sendReports((reports) =>
       sql.settleAndClaim({ workerId, reports, queueName, flowSlug, stepSlug, qty, onUnsupported }),
     )
+    if (answer.worker === 'running') this.#options.onAnswered?.(sentAt)
     for (const task of answer.claimed) {
       // The signal to stop may have come while the claim was under way.
       if (this.#claiming) this.#options.onClaimed(task)

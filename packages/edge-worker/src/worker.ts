@@ -173,6 +173,7 @@ export class Worker {
       onUnsupported: settings.onUnsupportedMessage,
       activeCount: () => this.#executor.activeCount,
       onClaimed: (task) => this.#executor.start(task),
+      onAnswered: (sentAt) => this.#heartbeat?.claimed(sentAt),
       onState: (state) => this.#deprecate(state),
       emit: (event) => this.#emit(event),
     })

@@ -19,6 +19,7 @@ begin
   if p_qty is null or p_qty <= 0 then
     return;
   end if;
+  perform pgflow._beat_with_claim(p_worker_id);
   -- Its queue is being dropped: nothing to claim, and the next call is told so.
   if not pg_try_advisory_xact_lock_shared(pgflow._deletion_lock(p_flow_slug)) then
     return;

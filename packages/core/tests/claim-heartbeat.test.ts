@@ -1,0 +1,62 @@
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { testDatabase } from '../../../tests/support/test-database.ts'
+import { StarflowSql } from '../src/index.ts'
+import { shape } from './support/shape.ts'
+
+const database = await testDatabase()
+const { sql } = database
+const core = new StarflowSql(sql)
+await core.ensureFlowCompiled({ flowSlug: 'idle', shape: shape({ a: {} }), queueMode: 'flow', routeMap: null })
+
+/** A worker whose last sign of life is so many seconds old. */
+async function workerOfAge(seconds: number): Promise<string> {
+  const workerId = randomUUID()
+  await core.registerWorker({ workerId, queueName: 'idle', functionName: `fn_${workerId}` })
+  await sql`update pgflow.workers set last_heartbeat_at = last_heartbeat_at - make_interval(secs => ${seconds})
+    where worker_id = ${workerId}`
+  return workerId
+}
+
+const claim = (workerId: string, client = sql) =>
+  client`select * from pgflow.settle_and_claim(${workerId}, '[]', 'idle', 'idle', 1)`
+
+const ageOf = async (workerId: string) =>
+  (
+    await sql<{ age: number }[]>`
+      select extract(epoch from clock_timestamp() - last_heartbeat_at)::float as age
+      from pgflow.workers where worker_id = ${workerId}`
+  )[0]!.age
+
+test('a claim is a sign of life once the last one is 3 s old', async () => {
+  const workerId = await workerOfAge(5)
+  await claim(workerId)
+  expect(await ageOf(workerId)).toBeLessThan(3)
+})
+
+test('a claim writes nothing to the worker while its last sign of life is younger', async () => {
+  const workerId = await workerOfAge(1)
+  const version = () => sql`select xmin::text from pgflow.workers where worker_id = ${workerId}`
+  const before = await version()
+  await claim(workerId)
+  expect(await version()).toEqual(before)
+})
+
+test('a claim that gives nothing, because the worker is deprecated, is no sign of life', async () => {
+  const workerId = await workerOfAge(60)
+  await core.deprecateWorker(workerId)
+  await claim(workerId)
+  expect(await ageOf(workerId)).toBeGreaterThan(59)
+})
+
+test('a claim does not wait for a worker’s row that somebody else has locked', async () => {
+  const workerId = await workerOfAge(60)
+  const other = database.connect()
+  const impatient = database.connect({ settings: { lock_timeout: '100ms' } })
+  await other.begin(async (transaction) => {
+    await transaction`select from pgflow.workers where worker_id = ${workerId} for update`
+    await claim(workerId, impatient)
+  })
+  await Promise.all([other.end(), impatient.end()])
+  expect(await ageOf(workerId)).toBeGreaterThan(59)
+})
