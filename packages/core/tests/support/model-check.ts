@@ -60,19 +60,25 @@ interface Claim {
 /** Always the same one, so that texts of queries stay few: a server keeps a plan for each. */
 const SLUG = 'model'
 
-/** Does the commands to the database and to the model, and compares the two after each. The flow is deleted at the end. */
-export async function checkHistory(sql: Sql, history: History): Promise<void> {
+/**
+ * Does the commands to the database and to the model, and compares the two after each. The flow is deleted at the end. Answers
+ * what the history came to: each status, reason and verdict that occurred in it.
+ */
+export async function checkHistory(sql: Sql, history: History): Promise<ReadonlySet<string>> {
   const options = { maxAttempts: 3, baseDelay: 0, timeout: TIMEOUT_SECONDS }
   const flow = await CompiledFlow.compileShape(sql, SLUG, shape(history.steps, options), history.mode)
   try {
-    await new Check(sql, flow, history).run()
+    const check = new Check(sql, flow, history)
+    await check.run()
     await expectAllWell(sql)
+    return check.seen
   } finally {
     await sql`select pgflow.delete_flow_and_data(${SLUG})`
   }
 }
 
 class Check {
+  readonly seen = new Set<string>()
   readonly #sql: Sql
   readonly #flow: CompiledFlow
   readonly #history: History
@@ -158,7 +164,7 @@ class Check {
     reports: readonly { claim: Claim; report: ModelReport }[],
   ): Promise<readonly [unknown, unknown]> {
     const worker = reports[0]?.report.worker ?? pick(this.#workers, workerChoice)
-    const stepSlug = pick([...this.#rules.keys()], queueChoice)
+    const stepSlug = this.#queueOf(queueChoice)
     const work = await this.#flow.work(stepSlug, {
       qty,
       workerId: worker,
@@ -177,6 +183,7 @@ class Check {
     let exhausted = 0
     for (const { run, task } of seen) {
       const verdict = run.model.read(task, worker)
+      this.seen.add(`message ${verdict}`)
       if (verdict === 'exhausted') exhausted += 1
       if (verdict !== 'claimed') continue
       this.#claims.push({
@@ -203,6 +210,14 @@ class Check {
     ]
   }
 
+  /** Mostly one where there is something to read, sometimes any. */
+  #queueOf(choice: number): string {
+    const filled = this.#runs.flatMap(({ model }) =>
+      model.tasks.filter((task) => model.hasOpenMessage(task) && task.hidden <= 0).map((task) => task.stepSlug),
+    )
+    return pick(filled.length > 0 && choice % 8 !== 0 ? filled : [...this.#rules.keys()], choice)
+  }
+
   #isServed(task: ModelTask, stepSlug: string): boolean {
     return this.#history.mode === 'flow' || task.stepSlug === stepSlug
   }
@@ -214,7 +229,7 @@ class Check {
       if (claim === undefined) return []
       const rules = this.#rules.get(claim.report.stepSlug)!
       const output =
-        rules.feedsMap && choice.output % 8 !== 7 ? pick(ARRAYS, choice.output) : pick(OUTPUTS, choice.output)
+        rules.feedsMap && choice.output % 4 !== 3 ? pick(ARRAYS, choice.output) : pick(OUTPUTS, choice.output)
       const outcome: ModelReport['outcome'] =
         choice.outcome === 'complete'
           ? { status: 'completed', output }
@@ -246,6 +261,7 @@ class Check {
       const ofRun = reports.flatMap(({ claim, report }, position) => (claim.run === run ? [{ report, position }] : []))
       const results = run.model.settle(ofRun.map(({ report }) => report))
       for (const [index, { position }] of ofRun.entries()) accepted[position] = results[index]!
+      for (const isAccepted of results) this.seen.add(`report ${isAccepted ? 'accepted' : 'refused'}`)
     }
     return accepted
   }
@@ -338,6 +354,14 @@ class Check {
       ),
     ])
     deepStrictEqual(row.runs ?? [], expected)
+    for (const { model } of this.#runs) {
+      this.seen.add(`run ${model.status}`)
+      for (const step of model.steps.values()) this.seen.add(`step ${step.skipReason ?? step.status}`)
+      for (const task of model.tasks) {
+        this.seen.add(`task ${task.status}`)
+        for (const reason of task.history.values()) this.seen.add(`attempt ${reason}`)
+      }
+    }
 
     const messages = this.#runs.flatMap(({ model }) =>
       model.tasks
