@@ -27,7 +27,17 @@ export interface Session {
   stopWorkers(): Promise<void>
   /** What is wrong in the database after `runs` runs were finished; empty when all is well. */
   problems?(runs: number): Promise<string>
+  /** For workers in a process of their own, or that count what they do. */
+  readonly workers?: WorkerProcess
   close(): Promise<void>
+}
+
+/** What only real workers can tell. */
+export interface WorkerProcess {
+  /** CPU of the process they live in, in milliseconds. */
+  cpuMs(): number
+  /** Brings what they counted since the last call into `progress`, and gives their calls of the database. */
+  report(): Promise<{ readonly calls: number; readonly settlingCalls: number; readonly settledTasks: number }>
 }
 
 /** A system under measurement, in one of its configurations. */
@@ -36,7 +46,9 @@ export interface Contender {
   readonly version: string
   /** How it is configured, for a reader who knows it. */
   readonly settings: string
-  /** How many runs fill about a second; more for the fast ones. Grows with the batch. */
+  /** About how many runs it works off in a second; grows with the batch. */
   pace(workload: Workload): number
+  /** About how many runs it starts in a second. */
+  readonly startPace: number
   open(cluster: BenchCluster, workload: Workload, progress: Progress): Promise<Session>
 }

@@ -21,6 +21,7 @@ export function dbos({ isQueued }: { isQueued: boolean }): Contender {
       ? 'a queue with workerConcurrency as many as are in flight, minPollingIntervalMs 10, pool of 20'
       : 'defaults (pool of 10); workflows called directly, starting them is part of the work',
     pace: ({ steps }) => Math.round(900 / steps),
+    startPace: 1500,
     open: (cluster, workload, progress) => openSession(cluster, workload, progress, isQueued),
   }
 }
@@ -60,6 +61,7 @@ async function openSession(
   let expected = 0
   let loops: Promise<void>[] = []
   let isStopping = false
+  let isWorking = false
   // A queue is worked off from the moment it is registered, so what is started goes into one that is not yet.
   let queues = 0
 
@@ -77,7 +79,7 @@ async function openSession(
           const enqueue = async () => {
             while (left-- > 0) {
               await DBOS.enqueueWorkflowWithOptions(
-                { workflowName: 'chain', queueName: `bench${queues}` },
+                { workflowName: 'chain', queueName: `bench${isWorking ? queues - 1 : queues}` },
                 String(started++),
                 'y'.repeat(20),
               )
@@ -92,6 +94,7 @@ async function openSession(
     },
     async startWorkers() {
       isStopping = false
+      isWorking = true
       if (isQueued) {
         await DBOS.registerQueue(`bench${queues++}`, { workerConcurrency: inFlight, minPollingIntervalMs: 10 })
         return
@@ -100,6 +103,7 @@ async function openSession(
     },
     async stopWorkers() {
       isStopping = true
+      isWorking = false
       await Promise.all(loops)
       loops = []
     },

@@ -18,6 +18,7 @@ export function graphileWorker({ isTuned }: { isTuned: boolean }): Contender {
       ? 'localQueue of 500, completeJobBatchDelay 0, failJobBatchDelay 0, pool of 10; concurrentJobs as many as are in flight'
       : 'defaults (pool of 10); concurrentJobs as many as are in flight',
     pace: ({ steps, batch }) => Math.round((batch === 1 ? 1200 : 3000) / steps),
+    startPace: 20_000,
     open: (cluster, workload, progress) => openSession(cluster, workload, progress, isTuned),
   }
 }

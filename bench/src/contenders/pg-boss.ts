@@ -24,6 +24,7 @@ export function pgBoss({ isTuned }: { isTuned: boolean }): Contender {
       ? 'a loop of fetch, insert and complete per client, in batches; one connection per client'
       : 'defaults: work() polls every 2 s; one worker per client and step, batchSize as the batch',
     pace: ({ steps, batch }) => Math.round((isTuned ? (batch === 1 ? 700 : 5000) : 20 * batch) / steps),
+    startPace: 20_000,
     open: (cluster, workload, progress) => openSession(cluster, workload, progress, isTuned),
   }
 }

@@ -26,6 +26,7 @@ export function starflowSql(options: StarflowSqlOptions = {}): Contender {
     version: 'this one',
     settings: options.settings ?? 'defaults; settle and claim in one call, prepared, one connection per client',
     pace: ({ steps, batch }) => Math.round((batch === 1 ? 1500 : batch <= 10 ? 8000 : 16_000) / steps),
+    startPace: 20_000,
     open: (cluster, workload, progress) => openSession(cluster, workload, progress, options),
   }
 }

@@ -53,11 +53,9 @@ export async function burnDown(
 
     const beforeWork = await meter.read()
     const ownCpu = process.cpuUsage()
-    const workBegan = performance.now()
     await session.startWorkers()
     const isDone = await progress.until(runs, options.limitSeconds * 1000)
-    const { steps, lastProgressAt } = progress
-    const workSeconds = ((isDone ? lastProgressAt : performance.now()) - workBegan) / 1000
+    const { steps, seconds: workSeconds } = progress
     await session.stopWorkers()
     const own = process.cpuUsage(ownCpu)
     const worked = difference(beforeWork, await meter.read())

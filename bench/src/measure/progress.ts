@@ -10,16 +10,16 @@ export class Progress {
   readonly #now: () => number
   readonly #endedAt = new Map<string, number>()
   #waiting: { runs: number; wake: () => void } | undefined
-  #lastProgressAt: number
+  #firstAt = Number.NaN
+  #lastAt = Number.NaN
 
   constructor(now: () => number = () => performance.now()) {
     this.#now = now
-    this.#lastProgressAt = now()
   }
 
-  /** When the last run ended, on the clock of this object. */
-  get lastProgressAt(): number {
-    return this.#lastProgressAt
+  /** From the first step's end to the last one's. What a system takes to notice that it has work is not in it. */
+  get seconds(): number {
+    return (this.#lastAt - this.#firstAt) / 1000
   }
 
   began(run: string, step: number): void {
@@ -37,7 +37,8 @@ export class Progress {
   add(steps: number, runs: number): void {
     this.steps += steps
     this.runs += runs
-    this.#lastProgressAt = this.#now()
+    this.#lastAt = this.#now()
+    if (Number.isNaN(this.#firstAt)) this.#firstAt = this.#lastAt
     if (this.#waiting !== undefined && this.runs >= this.#waiting.runs) this.#waiting.wake()
   }
 
@@ -63,6 +64,7 @@ export class Progress {
   reset(): void {
     this.steps = 0
     this.runs = 0
+    this.#firstAt = Number.NaN
     this.handOffs.length = 0
     this.#endedAt.clear()
   }
