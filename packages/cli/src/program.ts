@@ -1,9 +1,17 @@
 import { StarflowError } from '@starflow/errors'
 import { Command, CommanderError } from 'commander'
 import { addDemoCommand } from './demo/demo.command.ts'
+import { addDeployCommand } from './deploy/deploy.command.ts'
 import { addDevCommand } from './dev/dev.command.ts'
 import { addFlowsCommands } from './flows/flows.commands.ts'
 import { addFunctionsCommands } from './functions/functions.commands.ts'
+import { addCoverageCommand } from './operations/coverage.command.ts'
+import { addDoctorCommand } from './operations/doctor.command.ts'
+import { addDrainStatusCommand } from './operations/drain-status.command.ts'
+import { addFenceCommands } from './operations/fence.command.ts'
+import { addQueuesCommands } from './operations/queues.commands.ts'
+import { addRolloutCommand } from './operations/rollout.command.ts'
+import { addWorkersCommand } from './operations/workers.command.ts'
 import { CommandEnded } from './output/command-ended.ts'
 import { EXIT_CODES, type ExitCode } from './output/exit-codes.ts'
 import { createOutput, type Output, type OutputStreams } from './output/output.ts'
@@ -22,6 +30,14 @@ function createProgram(outputFor: (options: { json?: boolean }) => Output): Comm
   addFunctionsCommands(program, outputFor)
   addFlowsCommands(program, outputFor)
   addDemoCommand(program, outputFor)
+  addDeployCommand(program, outputFor)
+  addRolloutCommand(program, outputFor)
+  addFenceCommands(program, outputFor)
+  addDrainStatusCommand(program, outputFor)
+  addCoverageCommand(program, outputFor)
+  addQueuesCommands(program, outputFor)
+  addWorkersCommand(program, outputFor)
+  addDoctorCommand(program, outputFor)
   return program
 }
 

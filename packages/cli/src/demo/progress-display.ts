@@ -1,7 +1,7 @@
 import { createLogUpdate } from 'log-update'
 import type pc from 'picocolors'
+import { formatCount, formatDuration, textTable } from '../output/text-table.ts'
 import type { Progress } from './progress.ts'
-import { formatCount, formatDuration, textTable } from './text-table.ts'
 
 /** Shows how far a demo is. `note` is for what stays on the screen, `update` for what the next tick replaces. */
 export interface ProgressDisplay {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { formatDuration } from '../output/text-table.ts'
 import { summarize, summaryLines } from './summary.ts'
-import { formatDuration } from './text-table.ts'
 
 const facts = {
   completed: 18,

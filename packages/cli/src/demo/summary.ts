@@ -1,5 +1,5 @@
 import type { Sql } from 'postgres'
-import { formatCount, formatDuration, textTable } from './text-table.ts'
+import { formatCount, formatDuration, textTable } from '../output/text-table.ts'
 
 /** What a demo came to; with `--json` this is the last line. */
 export interface DemoSummary {

@@ -1,6 +1,9 @@
 import type { Command } from 'commander'
+import { withDatabaseOptions } from '../database/database-option.ts'
+import type { DatabaseOptions } from '../database/open-database.ts'
 import type { Output } from '../output/output.ts'
 import { type GenerateOptions, generateFunctions } from './generate.command.ts'
+import { listFunctions } from './list.command.ts'
 
 /** Adds `starflow functions …`. */
 export function addFunctionsCommands(program: Command, outputFor: (options: { json?: boolean }) => Output): void {
@@ -13,4 +16,7 @@ export function addFunctionsCommands(program: Command, outputFor: (options: { js
     .option('--yes', 'remove functions that no step needs any longer without asking')
     .option('--json', 'print one JSON object')
     .action((options: GenerateOptions & { json?: boolean }) => generateFunctions(options, outputFor(options)))
+  withDatabaseOptions(
+    functions.command('list').description('List the worker functions that the database knows, and how they are.'),
+  ).action((options: DatabaseOptions & { json?: boolean }) => listFunctions(options, outputFor(options)))
 }

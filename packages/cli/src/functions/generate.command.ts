@@ -21,7 +21,7 @@ export async function generateFunctions(options: GenerateOptions, output: Output
   const generation = await planGeneration(project)
   if (options.check || options.dryRun) {
     showChanges(project, generation, output)
-    if (options.check && hasChanges(generation)) throw outdated(project, generation)
+    if (options.check && hasChanges(generation)) throw outdatedFunctions(project, generation)
     output.result(report(project, generation, { isApplied: false }))
     return
   }
@@ -74,7 +74,8 @@ async function mayRemove(project: Project, generation: Generation, output: Outpu
   return /^y(es)?$/i.test(answer.trim())
 }
 
-function outdated(project: Project, generation: Generation): StarflowError {
+/** The refusal of `--check`, and of a deploy of functions that are not what the flows need. */
+export function outdatedFunctions(project: Project, generation: Generation): StarflowError {
   const changed = generation.changed.map((file) => relative(project.root, file.path))
   return new StarflowError({
     code: 'SF615',

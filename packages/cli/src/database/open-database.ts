@@ -1,0 +1,114 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { StarflowError } from '@starflow/errors'
+import { findPostgres } from '@starflow/local'
+import postgres, { type Sql } from 'postgres'
+import { loadProject, type Project } from '../project/project.ts'
+
+/** What every command that talks to a database can be told. */
+export interface DatabaseOptions {
+  readonly databaseUrl?: string | undefined
+}
+
+export interface Database {
+  readonly sql: Sql
+  readonly url: string
+  /** Where the URL came from, for messages. */
+  readonly source: '--database-url' | 'DATABASE_URL' | 'starflow dev' | 'starflow demo'
+  /** True for the local platform of this project. */
+  readonly isLocalPlatform: boolean
+}
+
+const CONNECT_TIMEOUT_SECONDS = 10
+
+/**
+ * Runs `work` on the database that was named: by option, by DATABASE_URL, else the local platform that runs for this
+ * project. The connection works through a transaction pooler too, and is closed afterwards.
+ *
+ * @throws StarflowError SF630 none was named, SF631 unreachable, SF403 without Starflow's schema (unless `mayBeEmpty`)
+ */
+export async function withDatabase<T>(
+  options: DatabaseOptions & { readonly mayBeEmpty?: boolean },
+  work: (database: Database) => Promise<T>,
+): Promise<T> {
+  const { url, source } = findDatabase(options, await loadProject(process.cwd()))
+  const sql = connect(url, 'starflow')
+  try {
+    await check(sql, url, options.mayBeEmpty === true)
+    return await work({ sql, url, source, isLocalPlatform: source.startsWith('starflow') })
+  } finally {
+    await sql.end({ timeout: 1 })
+  }
+}
+
+/** One more connection to the same database, seen in pg_stat_activity under `applicationName`. */
+export function connect(url: string, applicationName: string, connections = 2): Sql {
+  return parsed(url, () =>
+    postgres(url, {
+      max: connections,
+      prepare: false,
+      connect_timeout: CONNECT_TIMEOUT_SECONDS,
+      onnotice: () => {},
+      connection: { application_name: applicationName },
+    }),
+  )
+}
+
+function findDatabase(options: DatabaseOptions, project: Project): Pick<Database, 'url' | 'source'> {
+  if (options.databaseUrl !== undefined) return { url: options.databaseUrl, source: '--database-url' }
+  const { DATABASE_URL } = process.env
+  if (DATABASE_URL !== undefined && DATABASE_URL.trim() !== '') return { url: DATABASE_URL, source: 'DATABASE_URL' }
+  for (const name of ['dev', 'demo'] as const) {
+    const folder = join(project.stateDir, name, 'postgres')
+    const server = existsSync(join(folder, 'PG_VERSION')) ? findPostgres(folder) : undefined
+    if (server !== undefined) return { url: server.url(), source: `starflow ${name}` }
+  }
+  throw new StarflowError({
+    code: 'SF630',
+    message: 'There is no database to talk to.',
+    detail:
+      'No --database-url, no DATABASE_URL, and neither starflow dev nor starflow demo --keep runs for this project.',
+    hint: 'Give --database-url postgresql://…, or start: starflow dev',
+  })
+}
+
+async function check(sql: Sql, url: string, mayBeEmpty: boolean): Promise<void> {
+  let isInstalled: boolean
+  try {
+    const [row] = await sql<[{ isInstalled: boolean }]>`
+      select to_regclass('pgflow.worker_function_queues') is not null as "isInstalled"`
+    isInstalled = row.isInstalled
+  } catch (error) {
+    throw unreachable(url, error)
+  }
+  if (isInstalled || mayBeEmpty) return
+  throw new StarflowError({
+    code: 'SF403',
+    message: 'This database does not have the SQL functions of this version of Starflow.',
+    detail: `Looked in ${withoutPassword(url)} for the schema pgflow.`,
+    hint: 'Apply the migrations (supabase migration up), then run the command again.',
+  })
+}
+
+function parsed<T>(url: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw unreachable(url, error)
+  }
+}
+
+function unreachable(url: string, cause: unknown): StarflowError {
+  const { message, code } = cause as { message?: string; code?: string }
+  return new StarflowError({
+    code: 'SF631',
+    message: `The database ${withoutPassword(url)} cannot be reached.`,
+    // A driver may quote the URL that it could not parse.
+    detail: `${code ?? ''} ${message ?? String(cause)}`.replaceAll(url, withoutPassword(url)).trim(),
+    hint: 'Check the URL: postgresql://user:password@host:port/database',
+  })
+}
+
+function withoutPassword(url: string): string {
+  return url.replace(/^([a-z]+:\/\/)(?:[^/@]*@)?([^?]*).*$/is, '$1$2')
+}

@@ -1,0 +1,121 @@
+import { StarflowError } from '@starflow/errors'
+import type { Command } from 'commander'
+import type { Sql } from 'postgres'
+import { withDatabaseOptions } from '../database/database-option.ts'
+import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
+import { outdatedFunctions } from '../functions/generate.command.ts'
+import { type Generation, planGeneration } from '../functions/generation.ts'
+import { findFunctions, operatorName } from '../operations/fenced-function.ts'
+import { CommandEnded } from '../output/command-ended.ts'
+import { EXIT_CODES } from '../output/exit-codes.ts'
+import type { Output } from '../output/output.ts'
+import { untilInterrupted } from '../output/until-interrupted.ts'
+import { loadProject } from '../project/project.ts'
+import { whileFenced } from './guarded-deployment.ts'
+import { runCommand } from './run-command.ts'
+import { deployCommandText, supabaseDeployCommand } from './supabase-cli.ts'
+
+interface DeployOptions extends DatabaseOptions {
+  readonly dryRun?: boolean
+  readonly projectRef?: string
+  readonly profile?: string
+  readonly json?: boolean
+}
+
+const FENCED_BY = 'deploy'
+
+/** Adds `starflow deploy`. */
+export function addDeployCommand(program: Command, outputFor: (options: { json?: boolean }) => Output): void {
+  withDatabaseOptions(
+    program
+      .command('deploy')
+      .description('Deploy the generated worker functions, fenced meanwhile: supabase functions deploy --use-api.')
+      .argument('[names...]', 'worker functions (default: all that are generated)')
+      .option('--dry-run', 'say what would be done and change nothing')
+      .option('--project-ref <ref>', 'the Supabase project (default: the linked one)')
+      .option('--profile <file>', 'profile of the Supabase CLI'),
+  ).action((names: string[], options: DeployOptions) => runDeploy(names, options, outputFor(options)))
+}
+
+async function runDeploy(names: readonly string[], options: DeployOptions, output: Output): Promise<void> {
+  const project = await loadProject(process.cwd())
+  const generation = await planGeneration(project)
+  if (generation.changed.length > 0 || generation.obsolete.length > 0) throw outdatedFunctions(project, generation)
+  const functionNames = namesToDeploy(names, generation)
+  const command = supabaseDeployCommand(project, functionNames, [
+    ...(options.projectRef === undefined ? [] : ['--project-ref', options.projectRef]),
+    ...(options.profile === undefined ? [] : ['--profile', options.profile]),
+  ])
+  const interruption = untilInterrupted()
+  let restored: readonly string[] = []
+  try {
+    await withDatabase(options, async ({ sql, url }) => {
+      const known = new Set((await findFunctions(sql)).map((each) => each.functionName))
+      const added = functionNames.filter((name) => !known.has(name))
+      const plan = { functionNames, newFunctions: added, command: deployCommandText(command) }
+      if (options.dryRun === true) {
+        output.result({ ...plan, isDryRun: true })
+        if (added.length > 0) output.line(`1. make known: ${added.join(', ')}`)
+        output.line(`2. fence ${functionNames.length} functions as "${FENCED_BY}"`)
+        output.line(`3. ${plan.command}`)
+        output.line('4. restore what the fence found\nNothing was changed.')
+        return
+      }
+      for (const name of added) await sql`select pgflow.track_worker_function(${name})`
+      const deployment = whileFenced(
+        {
+          sql,
+          databaseUrl: url,
+          functionNames,
+          fencedBy: FENCED_BY,
+          holder: `${FENCED_BY} by ${operatorName()}`,
+          onFenced: () => output.line(`fenced    ${functionNames.join(', ')}`),
+          onRestored: (functions) => {
+            restored = functions.map((each) => each.functionName)
+            output.line(`restored  ${restored.length} functions`)
+          },
+        },
+        async () => {
+          output.line(`deploying ${plan.command}`)
+          await runCommand(command, {
+            cwd: project.root,
+            signal: interruption.signal,
+            onLine: (line) => output.line(output.colors.dim(`  ${line}`)),
+          })
+        },
+      )
+      await deployment.catch(async (error: unknown) => {
+        await forgetUnseen(sql, added)
+        throw error
+      })
+      output.result({ ...plan, isDryRun: false, restored })
+      output.line('\nDeployed. The next pings start the new workers. See: starflow coverage')
+    })
+  } catch (error) {
+    if (!interruption.signal.aborted) throw error
+    output.problem('Interrupted. What was deployed until then is deployed; the fence is lifted.')
+    throw new CommandEnded(EXIT_CODES.interrupted)
+  } finally {
+    interruption.release()
+  }
+}
+
+/** A function that could not be deployed and was never there would be pinged in vain for ever. */
+async function forgetUnseen(sql: Sql, names: readonly string[]): Promise<void> {
+  await sql`
+    delete from pgflow.worker_functions f
+    where f.function_name = any (${[...names]}) and f.fenced_at is null
+      and not exists (select from pgflow.worker_function_queues q where q.function_name = f.function_name)`
+}
+
+function namesToDeploy(names: readonly string[], generation: Generation): readonly string[] {
+  const unknown = names.filter((name) => !generation.functions.includes(name))
+  if (unknown.length === 0) return names.length === 0 ? generation.functions : [...new Set(names)]
+  throw new StarflowError({
+    code: 'SF422',
+    message: `${unknown.map((name) => `"${name}"`).join(', ')} is not a generated worker function.`,
+    detail: `Generated: ${generation.functions.join(', ')}.`,
+    hint: 'Check the spelling, or leave the names out to deploy all.',
+    fields: { functionNames: unknown },
+  })
+}

@@ -1,0 +1,80 @@
+import { spawn } from 'node:child_process'
+import { StarflowError } from '@starflow/errors'
+
+/** A command that deploys: a program with its arguments, run without a shell. */
+export interface DeployCommand {
+  readonly program: string
+  readonly args: readonly string[]
+  /** Variables beside the own environment. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export interface RunCommandOptions {
+  readonly cwd: string
+  /** Each line that the command prints, of both streams. */
+  readonly onLine: (line: string) => void
+  /** Ends the command with SIGTERM. */
+  readonly signal: AbortSignal
+}
+
+const KEPT_LINES = 20
+
+/**
+ * Runs a deploy command to its end.
+ *
+ * @throws StarflowError SF634 when it cannot be started or does not end with exit code 0
+ */
+export async function runCommand(command: DeployCommand, options: RunCommandOptions): Promise<void> {
+  const lines: string[] = []
+  const outcome = await new Promise<{ exitCode: number | null; signal: string | null; error?: Error }>((resolve) => {
+    const child = spawn(command.program, command.args, {
+      cwd: options.cwd,
+      env: { ...process.env, ...command.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const stop = () => child.kill('SIGTERM')
+    options.signal.addEventListener('abort', stop, { once: true })
+    for (const stream of [child.stdout, child.stderr]) {
+      eachLine(stream, (line) => {
+        lines.push(line)
+        if (lines.length > KEPT_LINES) lines.shift()
+        options.onLine(line)
+      })
+    }
+    child.once('error', (error) => resolve({ exitCode: null, signal: null, error }))
+    child.once('close', (exitCode, signal) => {
+      options.signal.removeEventListener('abort', stop)
+      resolve({ exitCode, signal })
+    })
+  })
+  if (outcome.exitCode === 0) return
+  throw new StarflowError({
+    code: 'SF634',
+    message: `The deploy command failed: ${commandText(command)}`,
+    detail:
+      outcome.error?.message ??
+      [`It ended with ${outcome.signal ?? `exit code ${outcome.exitCode}`}.`, ...lines].join('\n'),
+    hint: 'Mend what it complains about and run this again.',
+    fields: { exitCode: outcome.exitCode },
+  })
+}
+
+/** The command as a person would type it. */
+export function commandText({ program, args }: DeployCommand): string {
+  return [program, ...args]
+    .map((part) => (/^[\w@%+=:,./-]+$/.test(part) ? part : `'${part.replaceAll("'", "'\\''")}'`))
+    .join(' ')
+}
+
+function eachLine(stream: NodeJS.ReadableStream, onLine: (line: string) => void): void {
+  let rest = ''
+  stream.setEncoding('utf8')
+  stream.on('data', (text: string) => {
+    const parts = (rest + text).split(/\r?\n|\r/)
+    rest = parts.pop() ?? ''
+    for (const line of parts) if (line.trim() !== '') onLine(line)
+  })
+  stream.on('end', () => {
+    if (rest.trim() !== '') onLine(rest)
+  })
+}

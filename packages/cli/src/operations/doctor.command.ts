@@ -1,0 +1,51 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { withDatabaseOptions } from '../database/database-option.ts'
+import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
+import { CommandEnded } from '../output/command-ended.ts'
+import { EXIT_CODES } from '../output/exit-codes.ts'
+import type { Output } from '../output/output.ts'
+import { examine, type Finding } from './doctor-checks.ts'
+
+/** A worker's default, in @starflow/edge-worker. */
+const DEFAULT_CONNECTIONS = 4
+
+/** Adds `starflow doctor`. */
+export function addDoctorCommand(program: Command, outputFor: (options: { json?: boolean }) => Output): void {
+  withDatabaseOptions(
+    program
+      .command('doctor')
+      .description('Look for what is missing or wrong in a database; exit code 1 when there is a problem.')
+      .option(
+        '--connections <number>',
+        `connections of one worker (default: ${DEFAULT_CONNECTIONS})`,
+        wholeNumber,
+        DEFAULT_CONNECTIONS,
+      ),
+  ).action((options: DatabaseOptions & { connections: number; json?: boolean }) =>
+    runDoctor(options, outputFor(options)),
+  )
+}
+
+async function runDoctor(options: DatabaseOptions & { connections: number }, output: Output): Promise<void> {
+  const findings = await withDatabase({ ...options, mayBeEmpty: true }, async ({ sql, source }) => {
+    output.line(`Looking at the database of ${source}.\n`)
+    return examine(sql, { connectionsPerWorker: options.connections, nowMs: Date.now })
+  })
+  const problems = findings.filter((finding) => finding.status === 'problem').length
+  output.result({ findings, problems })
+  for (const finding of findings) for (const line of findingLines(finding, output)) output.line(line)
+  output.line(problems === 0 ? '\nNo problem was found.' : `\n${problems} ${problems === 1 ? 'problem' : 'problems'}.`)
+  if (problems > 0) throw new CommandEnded(EXIT_CODES.failed)
+}
+
+function findingLines({ check, status, message, hint }: Finding, { colors }: Output): string[] {
+  const mark = { ok: colors.green('ok     '), warning: colors.yellow('warning'), problem: colors.red('problem') }[
+    status
+  ]
+  return [`${mark}  ${check}: ${message}`, ...(hint === undefined ? [] : [`         hint: ${hint}`])]
+}
+
+function wholeNumber(text: string): number {
+  if (/^[1-9]\d*$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('It is a whole number from 1 on.')
+}

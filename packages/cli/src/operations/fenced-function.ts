@@ -1,0 +1,55 @@
+import { hostname, userInfo } from 'node:os'
+import type { Sql } from 'postgres'
+
+/** What a fence recorded of one worker function. */
+export interface FencedFunction {
+  readonly functionName: string
+  readonly enabled: boolean
+  /** The value that restoring puts back; null where no fence is. */
+  readonly enabledBeforeFence: boolean | null
+  readonly fencedBy: string | null
+  readonly fencedAt: Date | null
+  readonly disabledReason: string | null
+}
+
+/** Who runs this command: `ana@laptop`. */
+export function operatorName(): string {
+  return `${userName()}@${hostname()}`
+}
+
+/** Raises the fence, or keeps it. Refused by name (SF421) where somebody else has fenced one of them. */
+export async function fence(sql: Sql, names: readonly string[], by: string): Promise<FencedFunction[]> {
+  return await sql<FencedFunction[]>`select ${columns(sql)} from pgflow.fence_worker_functions(${[...names]}, ${by})`
+}
+
+/** Puts back what the fence found. Twice is fine. */
+export async function restore(sql: Sql, names: readonly string[]): Promise<FencedFunction[]> {
+  return await sql<FencedFunction[]>`select ${columns(sql)} from pgflow.restore_worker_functions(${[...names]})`
+}
+
+/** Enables functions that were disabled by hand or by the halt policy; a fence stays. */
+export async function enable(sql: Sql, names: readonly string[]): Promise<FencedFunction[]> {
+  return await sql<FencedFunction[]>`select ${columns(sql)} from pgflow.enable_worker_functions(${[...names]})`
+}
+
+/** The rows of these functions; of all, without names. */
+export async function findFunctions(sql: Sql, names?: readonly string[]): Promise<FencedFunction[]> {
+  const wanted = names === undefined ? null : [...names]
+  return await sql<FencedFunction[]>`
+    select ${columns(sql)} from pgflow.worker_functions
+    where ${wanted}::text[] is null or function_name = any (${wanted}::text[]) order by function_name`
+}
+
+function columns(sql: Sql) {
+  return sql`function_name as "functionName", enabled, enabled_before_fence as "enabledBeforeFence",
+    fenced_by as "fencedBy", fenced_at as "fencedAt", disabled_reason as "disabledReason"`
+}
+
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    // A container may run under an id that has no name.
+    return 'somebody'
+  }
+}

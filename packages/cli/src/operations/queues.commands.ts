@@ -1,0 +1,141 @@
+import type { Command } from 'commander'
+import type { Sql } from 'postgres'
+import { withDatabaseOptions } from '../database/database-option.ts'
+import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
+import type { Output } from '../output/output.ts'
+import { formatDuration, textTable } from '../output/text-table.ts'
+
+interface QueueRow {
+  readonly queueName: string
+  /** Whose routes lead there; empty for the queue of a queue worker. */
+  readonly steps: readonly string[]
+  readonly depth: number | null
+  readonly oldestSeconds: number | null
+  readonly liveWorkers: number
+}
+
+interface UnsupportedRow {
+  readonly queueName: string
+  readonly messageId: string
+  readonly readCount: number
+  readonly enqueuedAt: Date
+  readonly visibleAt: Date
+}
+
+interface UnsupportedOptions extends DatabaseOptions {
+  readonly queue?: string
+  readonly archive?: boolean
+  readonly dryRun?: boolean
+}
+
+type OutputFor = (options: { json?: boolean }) => Output
+
+/** Adds `starflow queues …`. */
+export function addQueuesCommands(program: Command, outputFor: OutputFor): void {
+  const queues = program.command('queues').description('The queues of flows and queue workers.')
+  withDatabaseOptions(queues.command('list').description('List the queues with their depth, age and workers.')).action(
+    (options: DatabaseOptions & { json?: boolean }) => runList(options, outputFor(options)),
+  )
+  withDatabaseOptions(
+    queues
+      .command('unsupported')
+      .description('List messages that no task knows, without their bodies: sent by hand, or left by something else.')
+      .option('--queue <name>', 'one queue only')
+      .option('--archive', 'move them into the archive of their queue')
+      .option('--dry-run', 'with --archive: change nothing'),
+  ).action((options: UnsupportedOptions & { json?: boolean }) => runUnsupported(options, outputFor(options)))
+}
+
+async function runList(options: DatabaseOptions, output: Output): Promise<void> {
+  const queues = await withDatabase(options, ({ sql }) => readQueues(sql))
+  output.result({ queues })
+  const lines = textTable(
+    [
+      ...[
+        { title: 'queue' },
+        { title: 'depth', align: 'right' } as const,
+        { title: 'oldest', align: 'right' } as const,
+      ],
+      ...[{ title: 'live workers', align: 'right' } as const, { title: 'steps' }],
+    ],
+    queues.map((each) => [
+      each.queueName,
+      each.depth === null ? 'gone' : each.depth >= 1000 ? '1000+' : String(each.depth),
+      each.oldestSeconds === null ? '' : formatDuration(each.oldestSeconds * 1000),
+      String(each.liveWorkers),
+      each.steps.join(', ') || '(queue worker)',
+    ]),
+  )
+  for (const line of queues.length === 0 ? ['There is no queue.'] : lines) output.line(line)
+}
+
+async function readQueues(sql: Sql): Promise<QueueRow[]> {
+  return await sql<QueueRow[]>`
+    select q.queue_name as "queueName",
+           array(select s.flow_slug || '.' || s.step_slug from pgflow.steps s where s.queue_name = q.queue_name
+                 order by s.flow_slug, s.step_index) as steps,
+           d.depth, extract(epoch from d.oldest_age)::float8 as "oldestSeconds",
+           (select count(*)::integer from pgflow.workers w where w.queue_name = q.queue_name and w.stopped_at is null
+              and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w)) as "liveWorkers"
+    from (select queue_name from pgflow.steps union select queue_name from pgflow.worker_function_queues) q
+    left join lateral pgflow._queue_depth(q.queue_name) d on true
+    order by q.queue_name`
+}
+
+async function runUnsupported(options: UnsupportedOptions, output: Output): Promise<void> {
+  await withDatabase(options, async ({ sql }) => {
+    const messages = await readUnsupported(sql, options.queue)
+    const willArchive = options.archive === true && options.dryRun !== true
+    const archived = willArchive ? await archive(sql, messages) : 0
+    output.result({ messages, archived })
+    const lines = textTable(
+      [
+        { title: 'queue' },
+        { title: 'message', align: 'right' },
+        { title: 'read', align: 'right' },
+        { title: 'since' },
+        { title: 'visible at' },
+      ],
+      messages.map((each) => [
+        each.queueName,
+        each.messageId,
+        `${each.readCount}×`,
+        each.enqueuedAt.toISOString(),
+        each.visibleAt.toISOString(),
+      ]),
+    )
+    for (const line of messages.length === 0 ? ['Every message belongs to a task.'] : lines) output.line(line)
+    if (willArchive) output.line(`\n${archived} archived. They are kept in pgmq.a_<queue>.`)
+    else if (messages.length > 0 && options.archive === true) output.line('\nWould be archived. Nothing was changed.')
+  })
+}
+
+async function readUnsupported(sql: Sql, queueName?: string): Promise<UnsupportedRow[]> {
+  return await sql<UnsupportedRow[]>`
+    select queue_name as "queueName", message_id::text as "messageId", read_count as "readCount",
+           enqueued_at as "enqueuedAt", visible_at as "visibleAt"
+    from pgflow.unsupported_messages
+    where ${queueName ?? null}::text is null or queue_name = ${queueName ?? null}
+    order by queue_name, message_id`
+}
+
+/** Only what was shown, and of it only what still belongs to no task. */
+async function archive(sql: Sql, messages: readonly UnsupportedRow[]): Promise<number> {
+  let count = 0
+  for (const [queueName, ids] of groupByQueue(messages)) {
+    const rows = await sql`
+      select pgmq.archive(${queueName}, array(
+        select message_id from pgflow.unsupported_messages
+        where queue_name = ${queueName} and message_id = any (${ids}::bigint[])))`
+    count += rows.length
+  }
+  return count
+}
+
+function groupByQueue(messages: readonly UnsupportedRow[]): Map<string, string[]> {
+  const groups = new Map<string, string[]>()
+  for (const { queueName, messageId } of messages) {
+    groups.set(queueName, [...(groups.get(queueName) ?? []), messageId])
+  }
+  return groups
+}

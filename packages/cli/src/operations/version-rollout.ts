@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { StarflowError } from '@starflow/errors'
+import type { Sql } from 'postgres'
+import type { Output } from '../output/output.ts'
+import { type RouteCoverage, readCoverage, workerProblem } from './coverage.ts'
+import { readVersionDrain, type VersionDrain } from './drain.ts'
+import { fence } from './fenced-function.ts'
+import { functionsOfFlow, requireFlow } from './worker-function-set.ts'
+
+export interface VersionRollout {
+  readonly to: string
+  readonly from?: string | undefined
+  readonly retire?: boolean | undefined
+  readonly dryRun?: boolean | undefined
+  /** How long to wait until every route of the new version has a live worker, in seconds. */
+  readonly waitTimeout: number
+}
+
+const POLL_MS = 500
+
+/**
+ * The steps of bringing up a new concrete version: every route of it must have a live worker before callers switch; the
+ * workers of the old one stay until no run of it is open.
+ *
+ * @throws StarflowError SF636 a route without a live worker, or open runs of what is to be retired; SF201
+ */
+export async function rollOutVersion(
+  sql: Sql,
+  rollout: VersionRollout,
+  output: Output,
+  signal: AbortSignal,
+): Promise<void> {
+  const { to, from } = rollout
+  for (const slug of [to, from]) if (slug !== undefined) await requireFlow(sql, slug)
+  const routes = await coveredRoutes(sql, rollout, signal)
+  output.line(`ready     every route of ${to} has a live worker:`)
+  for (const route of routes) output.line(`  ${route.stepSlug} (${route.queueName}): ${route.liveWorkers}`)
+
+  const old = from === undefined ? undefined : (await readVersionDrain(sql, from))[0]
+  const retired =
+    old === undefined || rollout.retire !== true ? [] : await retire(sql, old, to, rollout.dryRun === true)
+  output.result({
+    to,
+    routes: routes.map(({ stepSlug, queueName, liveWorkers }) => ({ stepSlug, queueName, liveWorkers })),
+    from: old ?? null,
+    retired,
+    isDryRun: rollout.dryRun === true,
+  })
+  if (old === undefined) {
+    output.line(`\nCallers may start ${to} now. The workers of older versions stay until: starflow drain-status`)
+  } else if (retired.length > 0) {
+    output.line(`retired   ${retired.join(', ')}${rollout.dryRun === true ? ' (would be fenced)' : ''}`)
+    output.line('\nDelete them when you like: supabase functions delete NAME')
+  } else {
+    output.line(`\n${old.flowSlug}: ${old.openRuns} open runs, ${old.liveWorkers} live workers.`)
+    output.line(
+      old.openRuns === 0
+        ? 'Once nothing starts it any longer, run this again with --retire.'
+        : `Let callers start ${to}; the workers of ${old.flowSlug} stay until its runs have ended.`,
+    )
+  }
+}
+
+async function coveredRoutes(
+  sql: Sql,
+  { to, waitTimeout }: VersionRollout,
+  signal: AbortSignal,
+): Promise<RouteCoverage[]> {
+  const deadline = performance.now() + waitTimeout * 1000
+  for (;;) {
+    const routes = await readCoverage(sql, to)
+    const uncovered = routes.filter((route) => workerProblem(route) !== undefined)
+    if (uncovered.length === 0) return routes
+    if (performance.now() >= deadline) throw notCovered(to, uncovered, routes.length)
+    await sleep(POLL_MS, undefined, { signal })
+  }
+}
+
+async function retire(sql: Sql, old: VersionDrain, to: string, isDryRun: boolean): Promise<string[]> {
+  if (old.openRuns > 0) throw stillOpen(old)
+  const serving = new Set(await functionsOfFlow(sql, to))
+  // A grouped function may serve both versions; it goes on.
+  const names = (await functionsOfFlow(sql, old.flowSlug)).filter((name) => !serving.has(name))
+  if (names.length > 0 && !isDryRun) await fence(sql, names, `retired ${old.flowSlug}`)
+  return names
+}
+
+function notCovered(to: string, uncovered: readonly RouteCoverage[], count: number): StarflowError {
+  return new StarflowError({
+    code: 'SF636',
+    message: `${uncovered.length} of ${count} routes of "${to}" have no live worker.`,
+    detail: uncovered
+      .map((route) => `${route.stepSlug} (queue ${route.queueName}): ${workerProblem(route)}`)
+      .join('; '),
+    hint: 'Deploy its worker functions and give them some seconds, or --wait-timeout 60. Callers must not switch yet: their runs would wait.',
+    fields: { flowSlug: to, steps: uncovered.map((route) => route.stepSlug) },
+  })
+}
+
+function stillOpen({ flowSlug, openRuns, oldestOpenRunAt }: VersionDrain): StarflowError {
+  return new StarflowError({
+    code: 'SF636',
+    message: `"${flowSlug}" still has ${openRuns} open runs: its workers stay.`,
+    detail: `The oldest was started at ${oldestOpenRunAt?.toISOString()}.`,
+    hint: 'Wait until they have ended (starflow drain-status), or cancel them: select pgflow.cancel_run(…).',
+    fields: { flowSlug, openRuns },
+  })
+}
