@@ -188,6 +188,24 @@ describe('recovery and a completion', () => {
     expect(accepted(await zombie.end)).toEqual(['task is completed'])
     expect(await flow.claim('b')).toMatchObject([{ input: { a: 'current' } }])
   })
+
+  test('of a zombie that fails and the next attempt, only the next one counts, in every order', async () => {
+    const flow = await compile()
+    const { runId, task } = await started(flow)
+    await flow.age(runId, 1000)
+    await flow.core.requeueStalledTasks()
+    const [again] = await flow.claim('a')
+    const fails = failed(task, { permanent: true })
+    expect(accepted(await flow.core.settleTasks(flow.workerId, [fails]))).toEqual([
+      'stale attempt: the task is at attempt 2',
+    ])
+    const held = await new Actor(database).hold(settle(flow, fails))
+    expect(accepted(held.result)).toEqual(['stale attempt: the task is at attempt 2'])
+    const current = await new Actor(database).waits(settle(flow, completed(again!, 'current')))
+    await held.commit()
+    expect(accepted(await current.end)).toEqual(['accepted'])
+    expect(await flow.steps(runId)).toEqual({ a: 'completed', b: 'started' })
+  })
 })
 
 describe('a claim', () => {
