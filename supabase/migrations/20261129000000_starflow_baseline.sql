@@ -1475,7 +1475,7 @@ begin
         where s.run_id = r.run_id and s.status = 'completed'
           and not exists (select from pgflow.deps d where d.flow_slug = s.flow_slug and d.dep_slug = s.step_slug)) end
     from (select u.run_id, count(*)::integer as steps_ended from unnest(p_ended) u group by u.run_id) e
-    where r.run_id = e.run_id and r.status = 'started'
+    where r.run_id = e.run_id and r.status not in ('completed', 'failed', 'cancelled')
     returning r.run_id, r.status
   )
   select array_agg(c.run_id) filter (where c.status = 'completed') into v_completed from changed c;
@@ -1681,7 +1681,7 @@ begin
   where s.run_id = f.run_id and s.step_slug = f.step_slug and s.status in ('created', 'started');
 
   update pgflow.runs r set status = 'failed', failed_at = greatest(v_now, r.started_at)
-  where r.run_id = any (v_runs) and r.status = 'started';
+  where r.run_id = any (v_runs) and r.status not in ('completed', 'failed', 'cancelled');
 
   perform pgflow._end_unfinished_tasks(v_runs, null, 'cancelled');
 end $$;
@@ -2069,9 +2069,10 @@ begin
   end if;
   v_reports := pgflow._parse_reports(p_reports);
 
-  -- A statement of its own: everything below sees what earlier holders of these runs committed.
+  -- A statement of its own: everything below sees what earlier holders of these runs committed. Not status = 'started',
+  -- here and wherever run ids are known: a plan made while few runs were active would read all of them by runs_active_idx.
   perform from pgflow.runs r
-  where r.run_id in (select u.run_id from unnest(v_reports) u) and r.status = 'started'
+  where r.run_id in (select u.run_id from unnest(v_reports) u) and r.status not in ('completed', 'failed', 'cancelled')
   order by r.run_id for no key update;
 
   with changed as (
@@ -2921,7 +2922,7 @@ begin
   end if;
   select array_agg(l.run_id) into v_runs from (
     select r.run_id from pgflow.runs r
-    where r.status = 'started' and r.run_id in (
+    where r.status not in ('completed', 'failed', 'cancelled') and r.run_id in (
       select t.run_id from pgflow.step_tasks t
       where t.queue_name = p_queue_name and t.message_id = any (p_ids) and t.message_id is not null)
     order by r.run_id for no key update skip locked
@@ -3088,7 +3089,7 @@ begin
   perform pgflow._check_reports(release_tasks.worker_id, tasks);
 
   perform from pgflow.runs r
-  where r.run_id in (select u.run_id from jsonb_to_recordset(tasks) u(run_id uuid)) and r.status = 'started'
+  where r.run_id in (select u.run_id from jsonb_to_recordset(tasks) u(run_id uuid)) and r.status not in ('completed', 'failed', 'cancelled')
   order by r.run_id for no key update;
 
   with changed as (
@@ -3137,7 +3138,7 @@ declare
 begin
   select array_agg(l.run_id) into v_runs from (
     select r.run_id from pgflow.runs r
-    where r.run_id in (select a.run_id from pgflow.liveness_audit a where a.kind = 'task') and r.status = 'started'
+    where r.run_id in (select a.run_id from pgflow.liveness_audit a where a.kind = 'task') and r.status not in ('completed', 'failed', 'cancelled')
     order by r.run_id for no key update
   ) l;
   -- Read again under the locks: somebody else may have repaired or settled them meanwhile.
@@ -3171,7 +3172,7 @@ declare
 begin
   select array_agg(l.run_id) into v_runs from (
     select r.run_id from pgflow.runs r
-    where r.status = 'started' and r.run_id = any (v_suspects)
+    where r.status not in ('completed', 'failed', 'cancelled') and r.run_id = any (v_suspects)
     order by r.run_id for no key update skip locked
   ) l;
   -- Watches that are over go too; one that is being prolonged right now is left.

@@ -19,7 +19,7 @@ begin
         where s.run_id = r.run_id and s.status = 'completed'
           and not exists (select from pgflow.deps d where d.flow_slug = s.flow_slug and d.dep_slug = s.step_slug)) end
     from (select u.run_id, count(*)::integer as steps_ended from unnest(p_ended) u group by u.run_id) e
-    where r.run_id = e.run_id and r.status = 'started'
+    where r.run_id = e.run_id and r.status not in ('completed', 'failed', 'cancelled')
     returning r.run_id, r.status
   )
   select array_agg(c.run_id) filter (where c.status = 'completed') into v_completed from changed c;

@@ -15,7 +15,7 @@ begin
   where s.run_id = f.run_id and s.step_slug = f.step_slug and s.status in ('created', 'started');
 
   update pgflow.runs r set status = 'failed', failed_at = greatest(v_now, r.started_at)
-  where r.run_id = any (v_runs) and r.status = 'started';
+  where r.run_id = any (v_runs) and r.status not in ('completed', 'failed', 'cancelled');
 
   perform pgflow._end_unfinished_tasks(v_runs, null, 'cancelled');
 end $$;

@@ -20,9 +20,10 @@ begin
   end if;
   v_reports := pgflow._parse_reports(p_reports);
 
-  -- A statement of its own: everything below sees what earlier holders of these runs committed.
+  -- A statement of its own: everything below sees what earlier holders of these runs committed. Not status = 'started',
+  -- here and wherever run ids are known: a plan made while few runs were active would read all of them by runs_active_idx.
   perform from pgflow.runs r
-  where r.run_id in (select u.run_id from unnest(v_reports) u) and r.status = 'started'
+  where r.run_id in (select u.run_id from unnest(v_reports) u) and r.status not in ('completed', 'failed', 'cancelled')
   order by r.run_id for no key update;
 
   with changed as (

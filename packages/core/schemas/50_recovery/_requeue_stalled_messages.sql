@@ -14,7 +14,7 @@ begin
   end if;
   select array_agg(l.run_id) into v_runs from (
     select r.run_id from pgflow.runs r
-    where r.status = 'started' and r.run_id in (
+    where r.status not in ('completed', 'failed', 'cancelled') and r.run_id in (
       select t.run_id from pgflow.step_tasks t
       where t.queue_name = p_queue_name and t.message_id = any (p_ids) and t.message_id is not null)
     order by r.run_id for no key update skip locked

@@ -14,7 +14,7 @@ begin
   perform pgflow._check_reports(release_tasks.worker_id, tasks);
 
   perform from pgflow.runs r
-  where r.run_id in (select u.run_id from jsonb_to_recordset(tasks) u(run_id uuid)) and r.status = 'started'
+  where r.run_id in (select u.run_id from jsonb_to_recordset(tasks) u(run_id uuid)) and r.status not in ('completed', 'failed', 'cancelled')
   order by r.run_id for no key update;
 
   with changed as (

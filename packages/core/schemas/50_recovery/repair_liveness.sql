@@ -12,7 +12,7 @@ declare
 begin
   select array_agg(l.run_id) into v_runs from (
     select r.run_id from pgflow.runs r
-    where r.run_id in (select a.run_id from pgflow.liveness_audit a where a.kind = 'task') and r.status = 'started'
+    where r.run_id in (select a.run_id from pgflow.liveness_audit a where a.kind = 'task') and r.status not in ('completed', 'failed', 'cancelled')
     order by r.run_id for no key update
   ) l;
   -- Read again under the locks: somebody else may have repaired or settled them meanwhile.

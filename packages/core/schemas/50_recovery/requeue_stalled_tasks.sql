@@ -12,7 +12,7 @@ declare
 begin
   select array_agg(l.run_id) into v_runs from (
     select r.run_id from pgflow.runs r
-    where r.status = 'started' and r.run_id = any (v_suspects)
+    where r.status not in ('completed', 'failed', 'cancelled') and r.run_id = any (v_suspects)
     order by r.run_id for no key update skip locked
   ) l;
   -- Watches that are over go too; one that is being prolonged right now is left.
