@@ -1,0 +1,216 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { StarflowSql } from '@starflow/core'
+import { extractFlowShape, Flow, withStepQueues } from '@starflow/dsl'
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { testDatabase } from '../../../tests/support/test-database.ts'
+
+const PROGRAM = fileURLToPath(new URL('../bin/starflow.mjs', import.meta.url))
+const database = await testDatabase()
+const { sql } = database
+const core = new StarflowSql(sql)
+const folder = mkdtempSync(join(tmpdir(), 'starflow-rollout-'))
+const running = new Set<ChildProcess>()
+let count = 0
+
+afterEach(async () => {
+  for (const child of running) child.kill('SIGKILL')
+  await Promise.all([...running].map((child) => once(child, 'close')))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** The rollout as a person starts it: a process of its own, which can be killed. */
+function rollout(...args: string[]) {
+  const { DATABASE_URL: _, ...env } = process.env
+  const child = spawn(process.execPath, [PROGRAM, 'rollout', '--json', '--database-url', database.url, ...args], {
+    cwd: folder,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  running.add(child)
+  let stdout = ''
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk
+  })
+  const ended = once(child, 'close').then(([exitCode, signal]) => {
+    running.delete(child)
+    return { exitCode, signal, result: stdout === '' ? undefined : JSON.parse(stdout) }
+  })
+  return { child, ended }
+}
+
+/** A deploy command that says that it has begun, and ends when it is let go, or when whoever started it is gone. */
+function deployment() {
+  const [begun, go] = [join(folder, `begun-${++count}`), join(folder, `go-${count}`)]
+  const script = `
+    const { existsSync, writeFileSync } = require('node:fs')
+    const parent = process.ppid
+    writeFileSync(${JSON.stringify(begun)}, '')
+    setInterval(() => { if (process.ppid !== parent || existsSync(${JSON.stringify(go)})) process.exit() }, 20)`
+  return {
+    command: ['--', process.execPath, '-e', script],
+    hasBegun: () => until(() => existsSync(begun)),
+    letGo: () => writeFileSync(go, ''),
+  }
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+const functions = async () =>
+  await sql<{ name: string; enabled: boolean; before: boolean | null; fencedBy: string | null }[]>`
+    select function_name as name, enabled, enabled_before_fence as before, fenced_by as "fencedBy"
+    from pgflow.worker_functions order by function_name`
+const register = async (functionName: string) => {
+  const workerId = randomUUID()
+  await core.registerWorker({ workerId, queueName: functionName, functionName })
+  return workerId
+}
+const beat = (workerId: string) => core.heartbeat(workerId)
+
+/** What a rollout found, and what must stand there in the end. */
+const AS_FOUND = [
+  { name: 'orders__a', enabled: true, before: null, fencedBy: null },
+  { name: 'orders__b', enabled: true, before: null, fencedBy: null },
+  { name: 'orders__b-2', enabled: false, before: null, fencedBy: null },
+]
+
+beforeEach(async () => {
+  await sql`delete from pgflow.workers`
+  await sql`delete from pgflow.worker_functions`
+  const flow = withStepQueues(
+    new Flow<number>({ slug: 'orders' }).step({ slug: 'a' }, (n) => n).step({ slug: 'b' }, (n) => n),
+  )
+  await core.ensureFlowCompiled({
+    flowSlug: 'orders',
+    shape: extractFlowShape(flow.flow),
+    queueMode: 'step',
+    routeMap: flow.routes,
+  })
+  for (const name of ['orders__a', 'orders__b', 'orders__b-2']) await core.trackWorkerFunction(name)
+  await sql`update pgflow.worker_functions set enabled = false where function_name = 'orders__b-2'`
+})
+
+describe('starflow rollout --flow', () => {
+  test('fences the complete set, drains it, deploys and restores what it found', async () => {
+    const workerId = await register('orders__a')
+    const deploy = deployment()
+    const { ended } = rollout('--flow', 'orders', ...deploy.command)
+    await until(async () => (await beat(workerId)) === 'deprecated')
+    expect(await functions()).toMatchObject(
+      AS_FOUND.map(({ name, enabled }) => ({ name, enabled: false, before: enabled, fencedBy: 'rollout of orders' })),
+    )
+    await core.markWorkerStopped(workerId)
+    await deploy.hasBegun()
+    expect((await functions()).every((each) => !each.enabled)).toBe(true)
+    deploy.letGo()
+    expect(await ended).toMatchObject({
+      exitCode: 0,
+      result: {
+        flowSlug: 'orders',
+        functionNames: AS_FOUND.map((each) => each.name),
+        drainedWorkers: 1,
+        isDryRun: false,
+      },
+    })
+    expect(await functions()).toEqual(AS_FOUND)
+  })
+
+  test('killed while it drains, and again while it deploys, is run again to the recorded values', async () => {
+    const workerId = await register('orders__a')
+    const deploy = deployment()
+    const draining = rollout('--flow', 'orders', ...deploy.command)
+    await until(async () => (await beat(workerId)) === 'deprecated')
+    draining.child.kill('SIGKILL')
+    expect(await draining.ended).toMatchObject({ signal: 'SIGKILL' })
+    expect((await functions()).map((each) => each.before)).toEqual([true, true, false])
+
+    await core.markWorkerStopped(workerId)
+    const deploying = rollout('--flow', 'orders', ...deploy.command)
+    await deploy.hasBegun()
+    deploying.child.kill('SIGKILL')
+    await deploying.ended
+    expect((await functions()).map((each) => each.before)).toEqual([true, true, false])
+
+    expect(await rollout('--flow', 'orders', '--no-deploy').ended).toMatchObject({ exitCode: 0 })
+    expect(await functions()).toEqual(AS_FOUND)
+  }, 60_000)
+
+  test('an overlapping one is refused by name and changes nothing', async () => {
+    const deploy = deployment()
+    const first = rollout('--flow', 'orders', ...deploy.command)
+    await deploy.hasBegun()
+    const before = await functions()
+    expect(await rollout('--flow', 'orders', '--no-deploy').ended).toMatchObject({
+      exitCode: 1,
+      result: { error: { code: 'SF632', message: expect.stringMatching(/overlaps with "rollout of orders by \S+@/) } },
+    })
+    expect(await functions()).toEqual(before)
+    deploy.letGo()
+    expect(await first.ended).toMatchObject({ exitCode: 0 })
+    expect(await functions()).toEqual(AS_FOUND)
+  })
+
+  test('a fence that a person holds is refused by that name', async () => {
+    await sql`select pgflow.fence_worker_functions('{orders__b}', 'ben')`
+    expect(await rollout('--flow', 'orders', '--no-deploy').ended).toMatchObject({
+      exitCode: 1,
+      result: { error: { code: 'SF421', message: '"rollout of orders" cannot fence what "ben" has fenced.' } },
+    })
+    expect((await functions())[0]).toEqual(AS_FOUND[0])
+  })
+
+  test.each([
+    [
+      'a deploy that fails',
+      ['--', process.execPath, '-e', 'console.error("no such project"); process.exit(3)'],
+      'SF634',
+      'no such project',
+    ],
+    ['a deploy command that is not there', ['--', '/does/not/exist'], 'SF634', 'ENOENT'],
+  ])('%s restores and says why', async (_what, command, code, detail) => {
+    expect(await rollout('--flow', 'orders', ...command).ended).toMatchObject({
+      exitCode: 1,
+      result: { error: { code, detail: expect.stringContaining(detail) } },
+    })
+    expect(await functions()).toEqual(AS_FOUND)
+  })
+
+  test('workers that do not end in time are named, and the fence is lifted', async () => {
+    const workerId = await register('orders__a')
+    expect(await rollout('--flow', 'orders', '--no-deploy', '--drain-timeout', '0.1').ended).toMatchObject({
+      exitCode: 1,
+      result: { error: { code: 'SF633', fields: { workers: [workerId] } } },
+    })
+    expect(await functions()).toEqual(AS_FOUND)
+  })
+
+  test('Ctrl-C while it drains lifts the fence and ends with 130', async () => {
+    const workerId = await register('orders__a')
+    const { child, ended } = rollout('--flow', 'orders', '--no-deploy')
+    await until(async () => (await beat(workerId)) === 'deprecated')
+    child.kill('SIGINT')
+    expect(await ended).toMatchObject({ exitCode: 130 })
+    expect(await functions()).toEqual(AS_FOUND)
+  })
+
+  test('--dry-run says what would be done and changes nothing', async () => {
+    await register('orders__a')
+    expect(await rollout('--flow', 'orders', '--dry-run', '--', 'npm', 'run', 'ship it').ended).toMatchObject({
+      exitCode: 0,
+      result: {
+        isDryRun: true,
+        aliveWorkers: 1,
+        deploy: "npm run 'ship it'",
+        functionNames: AS_FOUND.map((each) => each.name),
+      },
+    })
+    expect(await functions()).toEqual(AS_FOUND)
+  })
+})
