@@ -15,11 +15,10 @@ create table pgflow.settings (
 comment on table pgflow.settings is 'Settings of this database. Secrets never stand here: they come from Vault.';
 
 -- 10_foundation/_known_settings.sql
--- Every key: its default (null: unset) and the values it takes.
+-- Without SET options, which would keep it from being inlined. Every key: its default (null: unset) and the values it takes.
 create function pgflow._known_settings()
 returns table (key text, default_value text, allowed text, pattern text)
 language sql immutable
-set search_path = ''
 as $$
   values
     ('local', null, 'on or off', '^(on|off)$'),
@@ -40,6 +39,20 @@ set search_path = ''
 as $$
 begin
   raise exception using errcode = p_code, message = p_message, detail = p_detail, hint = p_hint;
+end $$;
+
+-- 10_foundation/_setting.sql
+-- get_setting for the hot path: without a SET option, which costs more than the look-up. Callers run under an empty search_path.
+create function pgflow._setting(p_key text)
+returns text
+language plpgsql stable
+as $$
+begin
+  return coalesce(
+    nullif(current_setting('pgflow.' || p_key, true), ''),
+    (select s.value from pgflow.settings s where s.key = p_key),
+    (select k.default_value from pgflow._known_settings() k where k.key = p_key)
+  );
 end $$;
 
 -- 10_foundation/_test_clock.sql
@@ -74,11 +87,7 @@ language plpgsql stable
 set search_path = ''
 as $$
 begin
-  return coalesce(
-    nullif(current_setting('pgflow.' || get_setting.key, true), ''),
-    (select s.value from pgflow.settings s where s.key = get_setting.key),
-    (select k.default_value from pgflow._known_settings() k where k.key = get_setting.key)
-  );
+  return pgflow._setting(get_setting.key);
 end $$;
 comment on function pgflow.get_setting(text) is 'The value of a setting: a GUC pgflow.<key> first, then the table, then the default; null when unset.';
 
@@ -903,6 +912,175 @@ comment on function pgflow.ensure_flow_compiled(text, jsonb, text, jsonb, text, 
 create type pgflow.step_task_record as (
   flow_slug text, run_id uuid, step_slug text, input jsonb, msg_id bigint, task_index integer, flow_input jsonb
 );
+-- What a queue worker's call answers, one row a fact: claimed, refused, or the worker's state.
+create type pgflow.message_item as (
+  kind text, msg_id bigint, read_ct integer, forgiven_count integer, enqueued_at timestamptz, message jsonb, headers jsonb, reason text
+);
+
+-- 30_queue/01_tables.sql
+-- Messages of queues without a flow that no worker could handle; redrive_dead_letters sends them again.
+create table pgflow.dead_letters (
+  dead_letter_id bigint generated always as identity,
+  queue_name text not null,
+  message_id bigint not null,
+  message jsonb,
+  headers jsonb,
+  read_count integer not null,
+  enqueued_at timestamptz not null,
+  worker_id uuid,
+  error_name text,
+  error_message text not null,
+  error_stack text,
+  dead_at timestamptz not null default now(),
+  constraint dead_letters_pkey primary key (dead_letter_id)
+);
+create index dead_letters_queue_name_idx on pgflow.dead_letters (queue_name, dead_letter_id);
+comment on table pgflow.dead_letters is 'Messages of queues without a flow whose retries were used up or whose error was permanent, each with its last error.';
+
+-- Reads that must not count as attempts. pgmq's read_ct only grows, and it is the fencing token of a message: what a
+-- worker gives back unstarted is therefore remembered here, until the message ends. Nearly always empty.
+create table pgflow.forgiven_reads (
+  queue_name text not null,
+  message_id bigint not null,
+  read_count integer not null,
+  constraint forgiven_reads_pkey primary key (queue_name, message_id, read_count)
+);
+comment on table pgflow.forgiven_reads is 'Reads of a message that were given back before its handler began.';
+
+-- 30_queue/_dead_letter_messages.sql
+-- Moves the messages of the reports with status dead out of their queue; answers their ids. p_held: those that the
+-- reporter holds and the caller has locked.
+create function pgflow._dead_letter_messages(p_worker_id uuid, p_queue_name text, p_reports jsonb, p_held bigint[])
+returns bigint[]
+language plpgsql
+as $$
+declare
+  v_dead bigint[];
+begin
+  select array_agg(u.message_id) into v_dead
+  from jsonb_to_recordset(p_reports) u(message_id bigint, status text) where u.status = 'dead' and u.message_id = any (p_held);
+  if v_dead is null then
+    return '{}';
+  end if;
+  execute format(
+    'insert into pgflow.dead_letters
+       (queue_name, message_id, message, headers, read_count, enqueued_at, worker_id, error_name, error_message, error_stack, dead_at)
+     select $1, q.msg_id, q.message, q.headers, q.read_ct, q.enqueued_at, $2, u.error ->> ''name'',
+            coalesce(u.error_message, ''No reason was given.''), u.error ->> ''stack'', pgflow.clock()
+     from pgmq.%I q
+     join jsonb_to_recordset($3) u(message_id bigint, error_message text, error jsonb) on u.message_id = q.msg_id
+     where q.msg_id = any ($4) order by q.msg_id', pgmq.format_table_name(p_queue_name, 'q'))
+  using p_queue_name, p_worker_id, p_reports, v_dead;
+  perform pgmq.delete(p_queue_name, v_dead);
+  return v_dead;
+end $$;
+
+-- 30_queue/_settle_messages.sql
+-- Settles reports about messages and tells which were refused. All or nothing: a message is archived, given a new time,
+-- or moved to the dead letters in this one transaction. Locks only messages, by id.
+create function pgflow._settle_messages(p_worker_id uuid, p_queue_name text, p_reports jsonb)
+returns setof pgflow.message_item
+language plpgsql
+as $$
+declare
+  v_table text := pgmq.format_table_name(p_queue_name, 'q');
+  v_held bigint[];
+  v_ended bigint[];
+  v_ids bigint[];
+  v_delays integer[];
+begin
+  execute format(
+    'select array_agg(h.msg_id) from (
+       select q.msg_id from pgmq.%I q
+       join jsonb_to_recordset($1) u(message_id bigint, read_count integer) on q.msg_id = u.message_id and q.read_ct = u.read_count
+       order by q.msg_id for update of q) h', v_table) into v_held using p_reports;
+
+  if v_held is not null then
+    select array_agg(u.message_id) filter (where u.status = 'completed'),
+           array_agg(u.message_id order by u.message_id) filter (where u.status in ('retry', 'released')),
+           array_agg(case u.status when 'retry' then greatest(u.retry_delay, 0) else 0 end order by u.message_id)
+             filter (where u.status in ('retry', 'released'))
+    into v_ended, v_ids, v_delays
+    from jsonb_to_recordset(p_reports) u(message_id bigint, status text, retry_delay integer)
+    where u.message_id = any (v_held);
+
+    if v_ended is not null then
+      perform pgmq.archive(p_queue_name, v_ended);
+    end if;
+    perform pgflow.set_vt_batch(p_queue_name, v_ids, v_delays);
+    insert into pgflow.forgiven_reads (queue_name, message_id, read_count)
+    select p_queue_name, u.message_id, u.read_count
+    from jsonb_to_recordset(p_reports) u(message_id bigint, read_count integer, status text)
+    where u.status = 'released' and u.message_id = any (v_held)
+    on conflict on constraint forgiven_reads_pkey do nothing;
+    v_ended := v_ended || pgflow._dead_letter_messages(p_worker_id, p_queue_name, p_reports, v_held);
+    delete from pgflow.forgiven_reads f where f.queue_name = p_queue_name and f.message_id = any (v_ended);
+  end if;
+
+  return query execute format(
+    'select ''refused'', u.message_id, u.read_count, null::integer, null::timestamptz, null::jsonb, null::jsonb,
+            case when u.status is null or u.status not in (''completed'', ''retry'', ''dead'', ''released'') then ''unknown status''
+                 when q.msg_id is null then ''the message is gone'' else ''somebody else has read the message since'' end
+     from jsonb_to_recordset($1) u(message_id bigint, read_count integer, status text)
+     left join pgmq.%I q on q.msg_id = u.message_id
+     where u.message_id is null or u.message_id <> all (coalesce($2, ''{}''))
+        or u.status is null or u.status not in (''completed'', ''retry'', ''dead'', ''released'')', v_table)
+  using p_reports, v_held;
+end $$;
+
+-- 30_queue/extend_messages.sql
+-- Called by a queue worker while handlers run. Answers the ids that it still holds: a message that is missing from the
+-- answer was read by somebody else since, or has ended.
+create function pgflow.extend_messages(queue_name text, messages jsonb, visibility_timeout integer)
+returns setof bigint
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_held bigint[];
+begin
+  execute format(
+    'select array_agg(h.msg_id) from (
+       select q.msg_id from pgmq.%I q
+       join jsonb_to_recordset($1) u(message_id bigint, read_count integer) on q.msg_id = u.message_id and q.read_ct = u.read_count
+       order by q.msg_id for update of q) h', pgmq.format_table_name(extend_messages.queue_name, 'q'))
+  into v_held using messages;
+  return query
+    select v.msg_id
+    from pgflow.set_vt_batch(extend_messages.queue_name, v_held, array_fill(visibility_timeout, array[cardinality(v_held)])) v;
+end $$;
+comment on function pgflow.extend_messages(text, jsonb, integer) is
+  'Hides messages that a queue worker holds for another visibility_timeout seconds: [{message_id, read_count}]. Answers the ids it still holds.';
+
+-- 30_queue/find_worker_queue.sql
+-- A queue worker's first act. It must be there already: a queue made by the start of a worker would hide a misspelt name.
+create function pgflow.find_worker_queue(queue_name text)
+returns text
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_name text := lower(find_worker_queue.queue_name);
+  v_owner record;
+begin
+  select s.flow_slug, s.step_slug into v_owner from pgflow.steps s where s.queue_name = v_name order by s.step_index limit 1;
+  if v_owner.flow_slug is not null then
+    perform pgflow._raise('SF411', format('Queue "%s" belongs to flow "%s".', v_name, v_owner.flow_slug),
+      'A queue worker would take the messages away from the tasks they stand for.',
+      format('Start a worker of flow "%s" instead, or give this worker a queue of its own.', v_owner.flow_slug));
+  end if;
+  if not exists (select from pgmq.list_queues() q where lower(q.queue_name) = v_name) then
+    perform pgflow._raise('SF410', format('There is no queue "%s".', v_name),
+      coalesce('Queues without a flow: ' || (
+        select string_agg(l.queue_name, ', ' order by l.queue_name)
+        from (select q.queue_name::text from pgmq.list_queues() q
+              where lower(q.queue_name) not in (select s.queue_name from pgflow.steps s) order by 1 limit 20) l) || '.',
+        'There are no queues without a flow.'),
+      format('Create it in a migration: select pgmq.create(%L);', v_name));
+  end if;
+  return v_name;
+end $$;
+comment on function pgflow.find_worker_queue(text) is 'The name under which a queue worker polls: lower case, existing, of no flow.';
 
 -- 30_queue/poll_for_tasks.sql
 create function pgflow.poll_for_tasks(
@@ -915,6 +1093,36 @@ begin
   raise notice 'poll_for_tasks is deprecated and returns nothing: use claim_tasks';
 end $$;
 comment on function pgflow.poll_for_tasks(text, integer, integer, integer, integer) is 'Deprecated: returns nothing. Use claim_tasks.';
+
+-- 30_queue/redrive_dead_letters.sql
+-- Each call takes the letters that nobody else takes at the same time, and sends each once, in the order they died.
+create function pgflow.redrive_dead_letters(queue_name text, message_ids bigint[] default null)
+returns integer
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_letter record;
+  v_sent integer := 0;
+begin
+  perform pgflow.find_worker_queue(redrive_dead_letters.queue_name);
+  for v_letter in
+    delete from pgflow.dead_letters d using (
+      select l.dead_letter_id from pgflow.dead_letters l
+      where l.queue_name = lower(redrive_dead_letters.queue_name)
+        and (message_ids is null or l.message_id = any (message_ids))
+      order by l.dead_letter_id for update skip locked
+    ) taken
+    where d.dead_letter_id = taken.dead_letter_id
+    returning d.dead_letter_id, d.message, d.headers
+  loop
+    perform pgmq.send(lower(redrive_dead_letters.queue_name), v_letter.message, v_letter.headers);
+    v_sent := v_sent + 1;
+  end loop;
+  return v_sent;
+end $$;
+comment on function pgflow.redrive_dead_letters(text, bigint[]) is
+  'Sends dead letters of a queue again, all or those of the given messages, as new messages. Returns how many.';
 
 -- 30_queue/set_vt_batch.sql
 -- pgmq sets the visibility of one message a call; claiming and retrying need it for a batch in one statement. The one
@@ -940,6 +1148,41 @@ begin
   using msg_ids, vt_offsets;
 end $$;
 comment on function pgflow.set_vt_batch(text, bigint[], integer[]) is 'Makes each message visible in the given number of seconds from now.';
+
+-- 30_queue/settle_and_read.sql
+-- The hot call of a queue worker, in one round trip: settles what has ended, then reads up to qty messages and hides them
+-- for visibility_timeout seconds. (message id, read count) is the fencing token: who has read a message last holds it.
+create function pgflow.settle_and_read(worker_id uuid, queue_name text, reports jsonb, qty integer, visibility_timeout integer)
+returns setof pgflow.message_item
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_state text;
+begin
+  perform pgflow._check_reports(settle_and_read.worker_id, reports);
+  if jsonb_array_length(reports) > 0 then
+    return query select * from pgflow._settle_messages(settle_and_read.worker_id, settle_and_read.queue_name, reports);
+  end if;
+  if qty is null or qty <= 0 then
+    return;
+  end if;
+
+  v_state := pgflow._worker_state(settle_and_read.worker_id);
+  if v_state <> 'running' then
+    return next row('worker', null, null, null, null, null, null, v_state)::pgflow.message_item;
+    return;
+  end if;
+  perform pgflow._beat_with_claim(settle_and_read.worker_id);
+  return query
+    select 'claimed', m.msg_id, m.read_ct::integer,
+           (select count(*) from pgflow.forgiven_reads f
+            where f.queue_name = settle_and_read.queue_name and f.message_id = m.msg_id)::integer,
+           m.enqueued_at, m.message, m.headers, null::text
+    from pgmq.read(settle_and_read.queue_name, visibility_timeout, qty) m;
+end $$;
+comment on function pgflow.settle_and_read(uuid, text, jsonb, integer, integer) is
+  'For workers of queues without a flow. Reports: [{message_id, read_count, status: completed|retry|dead|released, retry_delay (s), error_message, error: {name, stack}}]. Rows by kind: claimed; refused (with its reason); worker (reason: why nothing was read).';
 
 -- 40_run/00_types.sql
 create type pgflow.claimed_task as (
@@ -1365,7 +1608,10 @@ begin
   select array_agg(row('claimed', c.flow_slug, c.run_id, c.step_slug, c.task_index, c.message_id, c.attempts_count,
     case when s.step_type = 'map' then c.input
          when s.deps_count = 0 then '{}'::jsonb
-         else pgflow._deps_output(c.flow_slug, c.run_id, c.step_slug) end,
+         -- _deps_output, in place: a call per task costs as much as what it reads
+         else (select coalesce(jsonb_object_agg(x.step_slug, coalesce(x.output, 'null')), '{}')
+               from pgflow.deps d join pgflow.step_states x on x.run_id = c.run_id and x.step_slug = d.dep_slug
+               where d.flow_slug = c.flow_slug and d.step_slug = c.step_slug and x.status = 'completed') end,
     case when s.step_type = 'single' and s.deps_count = 0
          then (select r.input from pgflow.runs r where r.run_id = c.run_id) end,
     coalesce(s.opt_timeout, f.opt_timeout), null)::pgflow.work_item)
@@ -1612,7 +1858,7 @@ language plpgsql
 as $$
 declare
   v_now timestamptz := pgflow.clock();
-  v_cap integer := pgflow.get_setting('max_retry_delay')::integer;
+  v_cap integer := pgflow._setting('max_retry_delay')::integer;
   v_retries jsonb;
 begin
   with failing as (
@@ -1955,7 +2201,7 @@ begin
       || case when p_payload ? 'error_message'
               then jsonb_build_object('error_message', left(p_payload ->> 'error_message', 10000)) else '{}' end;
   end if;
-  perform realtime.send(p_payload, p_event, 'pgflow:run:' || p_run_id, pgflow.get_setting('events_channel') = 'private');
+  perform realtime.send(p_payload, p_event, 'pgflow:run:' || p_run_id, pgflow._setting('events_channel') = 'private');
 end $$;
 
 -- 40_run/_send_events.sql
@@ -1969,7 +2215,7 @@ returns void
 language plpgsql
 as $$
 declare
-  v_mode text := pgflow.get_setting('events');
+  v_mode text := pgflow._setting('events');
   v_watched uuid[];
   v_event record;
 begin
@@ -2035,7 +2281,7 @@ returns void
 language plpgsql
 as $$
 declare
-  v_mode text := pgflow.get_setting('events');
+  v_mode text := pgflow._setting('events');
 begin
   if v_mode = 'all' or (v_mode = 'watched' and exists (
        select from pgflow.watched_runs w where w.run_id = p_run.run_id and w.watched_until > pgflow.clock())) then
@@ -2092,7 +2338,8 @@ begin
     perform pgflow._archive_messages(v_completed);
   end if;
 
-  if exists (select from unnest(v_reports) u where u.status = 'failed' and u.problem is null) then
+  if coalesce(cardinality(v_completed), 0) < cardinality(v_reports)
+    and exists (select from unnest(v_reports) u where u.status = 'failed' and u.problem is null) then
     select f.accepted, f.exhausted into v_failed, v_exhausted from pgflow._fail_attempts(p_worker_id, v_reports) f;
     if v_exhausted is not null then
       select x.skipped_steps, x.failed_steps into v_skipped_steps, v_more_failed_steps from pgflow._exhaust_steps(v_exhausted) x;
@@ -2662,7 +2909,9 @@ set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan
 set enable_mergejoin = off set jit = off
 as $$
 begin
-  perform pgflow._check_reports(settle_and_claim.worker_id, reports);
+  if settle_and_claim.worker_id is null or jsonb_typeof(reports) is distinct from 'array' then
+    perform pgflow._check_reports(settle_and_claim.worker_id, reports);
+  end if;
   return query
     select 'refused', null::text, r.run_id, r.step_slug, r.task_index, null::bigint, null::integer, null::jsonb, null::jsonb, null::integer, r.reason
     from pgflow._settle(settle_and_claim.worker_id, reports) r;
@@ -2854,7 +3103,7 @@ returns boolean
 language plpgsql stable
 as $$
 begin
-  return p_task.requeued_count < pgflow.get_setting('max_requeues')::integer
+  return p_task.requeued_count < pgflow._setting('max_requeues')::integer
     and p_task.attempts_count - p_task.attempts_forgiven < (
       select coalesce(s.opt_max_attempts, f.opt_max_attempts)
       from pgflow.steps s join pgflow.flows f on f.flow_slug = s.flow_slug
@@ -3784,6 +4033,9 @@ begin
   return query
     select distinct x.function_name from pgflow._queue_functions x
     where x.queue_name in (select s.queue_name from pgflow.steps s where s.flow_slug = flow_worker_functions.flow_slug)
+       -- A grouped function bears the name of its flow.
+       or (x.queue_name = lower(flow_worker_functions.flow_slug)
+           and exists (select from pgflow.flows f where f.flow_slug = flow_worker_functions.flow_slug))
     order by 1;
 end $$;
 comment on function pgflow.flow_worker_functions(text) is

@@ -109,12 +109,13 @@ describe('the database of a command', () => {
   })
 
   test.each([
-    ['postgres://someone:hunter2@127.0.0.1:1/none', '127.0.0.1:1/none'],
-    ['not a url: hunter2', 'the given database'],
+    ['postgres://someone:hunter2@127.0.0.1:1/none', 'postgres://127.0.0.1:1/none'],
+    ['postgres://someone:hun/ter2@127.0.0.1:1/none', '(not a URL)'],
+    ['not a url: hunter2', '(not a URL)'],
   ])('that cannot be reached is named without its password: %s', async (url, label) => {
     const { exitCode, stderr } = await starflow('flows', 'delete', 'obsolete', '--database-url', url)
     expect(exitCode).toBe(1)
-    expect(stderr).toContain(`error SF631: The database cannot be reached: ${label}.`)
-    expect(stderr).not.toContain('hunter2')
+    expect(stderr).toContain(`error SF631: The database ${label} cannot be reached.`)
+    expect(stderr).not.toMatch(/hunter2|ter2@/)
   })
 })

@@ -185,9 +185,10 @@ describe('flow_worker_functions', () => {
     for (const name of [flow.queue('a'), `${flow.queue('a')}-2`, `${flow.queue('a')}-other`]) {
       await core.trackWorkerFunction(name)
     }
+    await core.trackWorkerFunction(slug)
     await register('grouped', flow.queue('a'))
     await register('grouped', flow.queue('b'))
     const names = await sql<{ name: string }[]>`select pgflow.flow_worker_functions(${slug}) as name`
-    expect(names.map((row) => row.name)).toEqual(['grouped', flow.queue('a'), `${flow.queue('a')}-2`])
+    expect(names.map((row) => row.name)).toEqual(['grouped', slug, flow.queue('a'), `${flow.queue('a')}-2`])
   })
 })

@@ -109,6 +109,9 @@ function unreachable(url: string, cause: unknown): StarflowError {
   })
 }
 
+/** Also a URL with a typing error must not show its password: what cannot be parsed is not shown at all. */
 function withoutPassword(url: string): string {
-  return url.replace(/^([a-z]+:\/\/)(?:[^/@]*@)?([^?]*).*$/is, '$1$2')
+  if (!URL.canParse(url)) return '(not a URL)'
+  const { protocol, host, pathname } = new URL(url)
+  return host === '' ? '(not a URL of a server)' : `${protocol}//${host}${pathname}`
 }

@@ -1,16 +1,15 @@
 import { createInterface } from 'node:readline/promises'
 import { StarflowError } from '@starflow/errors'
 import type { Sql } from 'postgres'
+import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
 import type { Output } from '../output/output.ts'
-import { openCommandDatabase } from '../platform/command-database.ts'
 import { describeFlowData, type FlowDataSummary, readFlowDataSummary } from './flow-data-summary.ts'
 
-export interface DeleteFlowOptions {
+export interface DeleteFlowOptions extends DatabaseOptions {
   /** Count what would go; delete nothing. */
   readonly dryRun?: boolean
   /** Delete without asking. */
   readonly yes?: boolean
-  readonly databaseUrl?: string
 }
 
 /**
@@ -19,10 +18,9 @@ export interface DeleteFlowOptions {
  * @throws StarflowError SF201 for an unknown flow, SF620 while a worker of it is alive, SF622 without a yes
  */
 export async function deleteFlow(flowSlug: string, options: DeleteFlowOptions, output: Output): Promise<void> {
-  const { sql, label, close } = await openCommandDatabase(options)
-  try {
+  await withDatabase(options, async ({ sql, source }) => {
     const found = await readFlowDataSummary(sql, flowSlug)
-    output.line(`${options.dryRun ? 'Would be deleted from' : 'To be deleted from'} ${label}:`)
+    output.line(`${options.dryRun ? 'Would be deleted' : 'To be deleted'} (database of ${source}):`)
     for (const line of describeFlowData(found)) output.line(`  ${line}`)
     if (options.dryRun) {
       output.result({ deleted: false, mayDelete: found.liveWorkers.length === 0, ...found })
@@ -33,9 +31,7 @@ export async function deleteFlow(flowSlug: string, options: DeleteFlowOptions, o
     const deleted = await deleteUnused(sql, flowSlug)
     output.line(`Flow ${flowSlug} is deleted.`)
     output.result({ deleted: true, ...deleted })
-  } finally {
-    await close()
-  }
+  })
 }
 
 /** Counted and refused again under the flow's lock: between question and answer a worker may have started. */
@@ -55,7 +51,7 @@ function refuseWhileInUse(summary: FlowDataSummary): void {
     code: 'SF620',
     message: `Flow "${summary.flowSlug}" is in use: ${summary.liveWorkers.length === 1 ? 'a worker of it is' : `${summary.liveWorkers.length} workers of it are`} alive.`,
     detail: `Worker functions: ${functionNames.join(', ')}.`,
-    hint: 'Disable and stop them first, so that nothing starts them again. A killed worker counts as alive for some seconds.',
+    hint: `Fence them, so that nothing starts them again: starflow fence --flow ${summary.flowSlug}. Then wait until starflow drain-status shows no live worker; a killed one counts for some seconds.`,
     fields: { flowSlug: summary.flowSlug, functionNames },
   })
 }

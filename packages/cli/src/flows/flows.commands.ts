@@ -1,19 +1,19 @@
 import type { Command } from 'commander'
+import { withDatabaseOptions } from '../database/database-option.ts'
 import type { Output } from '../output/output.ts'
 import { type DeleteFlowOptions, deleteFlow } from './delete.command.ts'
 
 /** Adds `starflow flows …`. */
 export function addFlowsCommands(program: Command, outputFor: (options: { json?: boolean }) => Output): void {
   const flows = program.command('flows').description('The flows that are compiled in a database.')
-  flows
-    .command('delete')
-    .description('Delete a flow with its runs, queues and archives. Refused while a worker of it is alive.')
-    .argument('<slug>', 'the concrete flow slug')
-    .option('--dry-run', 'delete nothing; count what would go')
-    .option('--yes', 'delete without asking')
-    .option('--database-url <url>', 'the database (default: DATABASE_URL, else the running starflow dev)')
-    .option('--json', 'print one JSON object')
-    .action((slug: string, options: DeleteFlowOptions & { json?: boolean }) =>
-      deleteFlow(slug, options, outputFor(options)),
-    )
+  withDatabaseOptions(
+    flows
+      .command('delete')
+      .description('Delete a flow with its runs, queues and archives. Refused while a worker of it is alive.')
+      .argument('<slug>', 'the concrete flow slug')
+      .option('--dry-run', 'delete nothing; count what would go')
+      .option('--yes', 'delete without asking'),
+  ).action((slug: string, options: DeleteFlowOptions & { json?: boolean }) =>
+    deleteFlow(slug, options, outputFor(options)),
+  )
 }

@@ -13,6 +13,8 @@ export function addFunctionsCommands(program: Command, outputFor: (options: { js
     .description('Write one worker function for each step queue of the flows in _flows, and its entry in config.toml.')
     .option('--check', 'change nothing; fail with a diff where something would change')
     .option('--dry-run', 'change nothing; show what would change')
+    .option('--grouped', 'one function with a worker for each step, for all flows; they stay so')
+    .option('--no-grouped', 'one function for each step again')
     .option('--yes', 'remove functions that no step needs any longer without asking')
     .option('--json', 'print one JSON object')
     .action((options: GenerateOptions & { json?: boolean }) => generateFunctions(options, outputFor(options)))

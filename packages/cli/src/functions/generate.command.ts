@@ -13,12 +13,14 @@ export interface GenerateOptions {
   readonly dryRun?: boolean
   /** Remove obsolete functions without asking. */
   readonly yes?: boolean
+  /** One function for all steps of each flow, or (false) one for each step. By default flows stay as they are. */
+  readonly grouped?: boolean
 }
 
 /** `starflow functions generate`: one worker function for each step queue of the flows in `_flows`. */
 export async function generateFunctions(options: GenerateOptions, output: Output, cwd = process.cwd()): Promise<void> {
   const project = await loadProject(cwd)
-  const generation = await planGeneration(project)
+  const generation = await planGeneration(project, options)
   if (options.check || options.dryRun) {
     showChanges(project, generation, output)
     if (options.check && hasChanges(generation)) throw outdatedFunctions(project, generation)

@@ -13,9 +13,9 @@ import { dirname, join, relative } from 'node:path'
 import { StarflowError } from '@starflow/errors'
 import type { Project } from '../project/project.ts'
 import { denoConfigText } from './deno-config.ts'
-import { evaluateFlowModules, FLOWS_FOLDER, findFlowModules } from './flow-modules.ts'
+import { type ExportedFlow, evaluateFlowModules, FLOWS_FOLDER, findFlowModules } from './flow-modules.ts'
 import { withFunctionEntries } from './supabase-config.ts'
-import { GENERATED_MARK, workerFunctionSource, workerFunctionsOf } from './worker-functions.ts'
+import { GENERATED_MARK, GROUPED_MARK, workerFunctionSource, workerFunctionsOf } from './worker-functions.ts'
 
 /** One file that generation writes. */
 export interface PlannedFile {
@@ -40,11 +40,15 @@ const STAGING_FOLDER = '.starflow-generate'
 const GENERATED_FILES = ['index.ts', 'deno.json']
 
 /**
- * Evaluates the flow modules and compares what they need with what is there.
+ * Evaluates the flow modules and compares what they need with what is there. `grouped`: one function for all steps of a
+ * flow, or one for each; by default a flow stays as it was generated before.
  * Throws SF611 for a module that does not compile, SF612 without any flow, SF613 where a person's own function has a
  * needed name, SF614 where two flows need one name.
  */
-export async function planGeneration(project: Project): Promise<Generation> {
+export async function planGeneration(
+  project: Project,
+  options: { readonly grouped?: boolean | undefined } = {},
+): Promise<Generation> {
   const modules = findFlowModules(project)
   const denoConfig = denoConfigText(project)
   const flows =
@@ -55,7 +59,7 @@ export async function planGeneration(project: Project): Promise<Generation> {
           return evaluateFlowModules(project, modules, staging)
         })
   if (flows.length === 0) throw noFlows(project, modules)
-  const workerFunctions = workerFunctionsOf(flows)
+  const workerFunctions = workerFunctionsOf(flows, (flow) => options.grouped ?? isGroupedAlready(project, flow))
   const functions = workerFunctions.map((each) => each.name)
   const taken = functions.filter((name) => isTaken(project, name))
   if (taken.length > 0) throw foldersTaken(project, taken)
@@ -118,6 +122,11 @@ async function withStaging<T>(project: Project, work: (folder: string) => T | Pr
 
 function plan(path: string, text: string): PlannedFile {
   return { path, text, found: read(path) }
+}
+
+function isGroupedAlready(project: Project, flow: ExportedFlow): boolean {
+  const source = read(join(project.functionsDir, flow.flowSlug.toLowerCase(), 'index.ts'))
+  return source?.startsWith(GROUPED_MARK) ?? false
 }
 
 function isTaken(project: Project, name: string): boolean {
