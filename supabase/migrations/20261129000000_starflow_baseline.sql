@@ -1107,14 +1107,17 @@ declare
 begin
   perform pgflow.find_worker_queue(redrive_dead_letters.queue_name);
   for v_letter in
-    delete from pgflow.dead_letters d using (
-      select l.dead_letter_id from pgflow.dead_letters l
-      where l.queue_name = lower(redrive_dead_letters.queue_name)
-        and (message_ids is null or l.message_id = any (message_ids))
-      order by l.dead_letter_id for update skip locked
-    ) taken
-    where d.dead_letter_id = taken.dead_letter_id
-    returning d.dead_letter_id, d.message, d.headers
+    with taken as (
+      delete from pgflow.dead_letters d using (
+        select l.dead_letter_id from pgflow.dead_letters l
+        where l.queue_name = lower(redrive_dead_letters.queue_name)
+          and (message_ids is null or l.message_id = any (message_ids))
+        for update skip locked
+      ) chosen
+      where d.dead_letter_id = chosen.dead_letter_id
+      returning d.dead_letter_id, d.message, d.headers
+    )
+    select * from taken t order by t.dead_letter_id
   loop
     perform pgmq.send(lower(redrive_dead_letters.queue_name), v_letter.message, v_letter.headers);
     v_sent := v_sent + 1;
@@ -1158,7 +1161,7 @@ language plpgsql
 set search_path = ''
 as $$
 declare
-  v_state text;
+  v_worker record;
 begin
   perform pgflow._check_reports(settle_and_read.worker_id, reports);
   if jsonb_array_length(reports) > 0 then
@@ -1168,12 +1171,14 @@ begin
     return;
   end if;
 
-  v_state := pgflow._worker_state(settle_and_read.worker_id);
-  if v_state <> 'running' then
-    return next row('worker', null, null, null, null, null, null, v_state)::pgflow.message_item;
+  v_worker := pgflow._worker_state(settle_and_read.worker_id);
+  if v_worker.state <> 'running' then
+    return next row('worker', null, null, null, null, null, null, v_worker.state)::pgflow.message_item;
     return;
   end if;
-  perform pgflow._beat_with_claim(settle_and_read.worker_id);
+  if v_worker.is_beat_due then
+    perform pgflow._beat_with_claim(settle_and_read.worker_id);
+  end if;
   return query
     select 'claimed', m.msg_id, m.read_ct::integer,
            (select count(*) from pgflow.forgiven_reads f
@@ -1352,11 +1357,12 @@ comment on table pgflow.watched_runs is 'Runs whose state was asked for by a cli
 
 -- 40_run/_advance.sql
 -- Carries a set of runs as far as they go without a worker. p_ended: steps that have just completed or were skipped.
--- p_ready: steps that have just started. p_failed: steps that their run does not survive. Works in waves, so depth has
--- no limit; every wave is set-based over all runs. Events are sent last, in the order of the waves: parent before child. The caller holds the runs' locks (or has just inserted them).
+-- p_ready: steps that have just started. p_failed: steps that their run does not survive. p_may_cascade: whether a step of
+-- p_ended was skipped. Works in waves, so depth has no limit; every wave is set-based over all runs. Events are sent last,
+-- in the order of the waves: parent before child. The caller holds the runs' locks (or has just inserted them).
 create function pgflow._advance(
   p_ended pgflow.step_states[], p_ready pgflow.step_states[], p_failed pgflow._failed_step[],
-  p_new_run_ids uuid[] default null, p_not_before timestamptz default null)
+  p_new_run_ids uuid[] default null, p_not_before timestamptz default null, p_may_cascade boolean default true)
 returns void
 language plpgsql
 as $$
@@ -1369,41 +1375,40 @@ declare
   v_log pgflow.step_states[] := p_ended || p_ready;
   v_cascading pgflow.step_states[];
   v_cascaded pgflow.step_states[];
-  v_released pgflow.step_states[];
   v_judged pgflow.step_states[];
   v_more pgflow.step_states[];
   v_completed_run_ids uuid[];
+  v_may_cascade boolean := p_may_cascade;
 begin
   while v_wave is not null loop
-    select array_agg(w) into v_cascading
-    from unnest(v_wave) w
-    join pgflow.steps st on st.flow_slug = w.flow_slug and st.step_slug = w.step_slug
-    where (w.skip_reason = 'condition_unmet' and st.when_unmet = 'skip-cascade')
-       or (w.skip_reason = 'handler_failed' and st.when_exhausted = 'skip-cascade');
+    -- Nearly always nothing of a wave was skipped, and then this is known without a statement.
+    v_cascading := null;
+    if v_may_cascade then
+      select array_agg(w) into v_cascading
+      from unnest(v_wave) w
+      join pgflow.steps st on st.flow_slug = w.flow_slug and st.step_slug = w.step_slug
+      where (w.skip_reason = 'condition_unmet' and st.when_unmet = 'skip-cascade')
+         or (w.skip_reason = 'handler_failed' and st.when_exhausted = 'skip-cascade');
+    end if;
     if v_cascading is not null then
       v_cascaded := pgflow._skip_descendants(v_cascading);
       v_ended := v_ended || v_cascaded;
       v_log := v_log || v_cascaded;
     end if;
 
-    v_released := pgflow._release_dependents(v_wave);
-    v_wave := null;
-    if v_released is not null then
-      select array_agg(s) filter (where s.status = 'created'), array_agg(s) filter (where s.status = 'completed'),
-             array_agg(s) filter (where s.status = 'started')
-      into v_judged, v_wave, v_more from unnest(v_released) s;
-      v_ready := v_ready || v_more;
-      v_log := v_log || v_wave || v_more;
-      if v_judged is not null then
-        v_judged := pgflow._start_judged_steps(v_judged);
-        select v_log || array_agg(s) filter (where s.status <> 'failed'),
-               v_wave || array_agg(s) filter (where s.status in ('completed', 'skipped')),
-               v_ready || array_agg(s) filter (where s.status = 'started'),
-               v_failed || (array_agg(row(s.run_id, s.step_slug, s.error_message)::pgflow._failed_step) filter (where s.status = 'failed'))
-        into v_log, v_wave, v_ready, v_failed from unnest(v_judged) s;
-      end if;
-      v_ended := v_ended || v_wave;
+    select r.to_judge, r.completed, r.started into v_judged, v_wave, v_more from pgflow._release_dependents(v_wave) r;
+    v_ready := v_ready || v_more;
+    v_log := v_log || v_wave || v_more;
+    v_may_cascade := v_judged is not null;
+    if v_judged is not null then
+      v_judged := pgflow._start_judged_steps(v_judged);
+      select v_log || array_agg(s) filter (where s.status <> 'failed'),
+             v_wave || array_agg(s) filter (where s.status in ('completed', 'skipped')),
+             v_ready || array_agg(s) filter (where s.status = 'started'),
+             v_failed || (array_agg(row(s.run_id, s.step_slug, s.error_message)::pgflow._failed_step) filter (where s.status = 'failed'))
+      into v_log, v_wave, v_ready, v_failed from unnest(v_judged) s;
     end if;
+    v_ended := v_ended || v_wave;
   end loop;
 
   if v_failed is not null then
@@ -1521,19 +1526,21 @@ returns setof pgflow.work_item
 language plpgsql
 as $$
 declare
-  v_state text := pgflow._worker_state(p_worker_id);
+  v_worker record := pgflow._worker_state(p_worker_id);
   v_route record;
   v_ids bigint[];
   v_read_counts integer[];
 begin
-  if v_state <> 'running' then
-    return next row('worker', null, null, null, null, null, null, null, null, null, v_state)::pgflow.work_item;
+  if v_worker.state <> 'running' then
+    return next row('worker', null, null, null, null, null, null, null, null, null, v_worker.state)::pgflow.work_item;
     return;
   end if;
   if p_qty is null or p_qty <= 0 then
     return;
   end if;
-  perform pgflow._beat_with_claim(p_worker_id);
+  if v_worker.is_beat_due then
+    perform pgflow._beat_with_claim(p_worker_id);
+  end if;
   -- Its queue is being dropped: nothing to claim, and the next call is told so.
   if not pg_try_advisory_xact_lock_shared(pgflow._deletion_lock(p_flow_slug)) then
     return;
@@ -2123,13 +2130,13 @@ end $$;
 -- Counts down the dependents of steps that have ended, completed or skipped, and starts those that are ready. A step
 -- with a condition comes back as created with nothing remaining: it is judged next, by a statement that sees its inputs.
 -- A map over a skipped dependency, or over an empty array, completes at once.
-create function pgflow._release_dependents(p_ended pgflow.step_states[])
-returns pgflow.step_states[]
+create function pgflow._release_dependents(
+  p_ended pgflow.step_states[],
+  out to_judge pgflow.step_states[], out completed pgflow.step_states[], out started pgflow.step_states[])
 language plpgsql
 as $$
 declare
   v_now timestamptz := pgflow.clock();
-  v_states pgflow.step_states[];
 begin
   with counted as (
     select e.run_id, e.flow_slug, d.step_slug, count(*)::integer as deps_ended, (array_agg(e.output))[1] as first_output
@@ -2155,8 +2162,11 @@ begin
     where s.run_id = w.run_id and s.step_slug = w.step_slug and s.status = 'created'
     returning s as state
   )
-  select array_agg(c.state) filter (where (c.state).remaining_deps = 0) into v_states from changed c;
-  return v_states;
+  select array_agg(c.state) filter (where (c.state).status = 'created'),
+         array_agg(c.state) filter (where (c.state).status = 'completed'),
+         array_agg(c.state) filter (where (c.state).status = 'started')
+  into to_judge, completed, started
+  from changed c where (c.state).remaining_deps = 0;
 end $$;
 
 -- 40_run/_resend_messages.sql
@@ -2349,7 +2359,7 @@ begin
   v_ended_steps := v_ended_steps || v_skipped_steps;
   v_failed_steps := v_failed_steps || v_more_failed_steps;
   if v_ended_steps is not null or v_failed_steps is not null then
-    perform pgflow._advance(v_ended_steps, null, v_failed_steps);
+    perform pgflow._advance(v_ended_steps, null, v_failed_steps, p_may_cascade => v_skipped_steps is not null);
   end if;
 
   if coalesce(cardinality(v_completed), 0) + coalesce(cardinality(v_failed), 0) < cardinality(v_reports) then
@@ -3505,8 +3515,8 @@ create index worker_function_queues_queue_name_idx on pgflow.worker_function_que
 comment on table pgflow.worker_function_queues is 'Which queues a worker function has registered workers for: one, or several for a grouped function.';
 
 -- 60_worker/_beat_with_claim.sql
--- A claim is a sign of life too, so that an idle worker needs no calls for its heartbeat: written at most every 3 s, and
--- never waited for, since a claim must not (see 40_run/README.md).
+-- A claim is a sign of life too, so that an idle worker needs no calls for its heartbeat: written at most every 3 s (which
+-- _worker_state has looked at), and never waited for, since a claim must not (see 40_run/README.md).
 create function pgflow._beat_with_claim(p_worker_id uuid)
 returns void
 language plpgsql
@@ -3769,19 +3779,20 @@ end $$;
 
 -- 60_worker/_worker_state.sql
 -- Whether a worker may go on claiming: running, deprecated (told to stop, or stopped), fenced (its function, or its queue
--- of a grouped function, is disabled), or unknown (no row).
-create function pgflow._worker_state(p_worker_id uuid)
-returns text
+-- of a grouped function, is disabled), or unknown (no row); and whether its heartbeat is old enough to be written by a claim.
+create function pgflow._worker_state(p_worker_id uuid, out state text, out is_beat_due boolean)
 language plpgsql stable
 as $$
 begin
-  return coalesce((
-    select case when w.deprecated_at is not null or w.stopped_at is not null then 'deprecated'
-                when (select f.enabled from pgflow.worker_functions f where f.function_name = w.function_name) is false then 'fenced'
-                when (select q.enabled from pgflow.worker_function_queues q
-                      where q.function_name = w.function_name and q.queue_name = w.queue_name) is false then 'fenced'
-                else 'running' end
-    from pgflow.workers w where w.worker_id = p_worker_id), 'unknown');
+  select case when w.deprecated_at is not null or w.stopped_at is not null then 'deprecated'
+              when (select f.enabled from pgflow.worker_functions f where f.function_name = w.function_name) is false then 'fenced'
+              when (select q.enabled from pgflow.worker_function_queues q
+                    where q.function_name = w.function_name and q.queue_name = w.queue_name) is false then 'fenced'
+              else 'running' end,
+         w.last_heartbeat_at < pgflow.clock() - interval '3 seconds'
+  into state, is_beat_due
+  from pgflow.workers w where w.worker_id = p_worker_id;
+  state := coalesce(state, 'unknown');
 end $$;
 
 -- 60_worker/cleanup_ensure_workers_logs.sql
@@ -4134,7 +4145,7 @@ begin
   on conflict on constraint workers_pkey do update set
     queue_name = excluded.queue_name, function_name = excluded.function_name, started_at = excluded.started_at,
     last_heartbeat_at = excluded.last_heartbeat_at, deprecated_at = null, stopped_at = null;
-  return pgflow._worker_state(register_worker.worker_id);
+  return (pgflow._worker_state(register_worker.worker_id)).state;
 end $$;
 comment on function pgflow.register_worker(uuid, text, text, text) is 'Makes a worker known and answers its state: running, or fenced while its function is disabled.';
 
@@ -4232,7 +4243,7 @@ set search_path = ''
 as $$
 begin
   update pgflow.workers w set last_heartbeat_at = pgflow.clock() where w.worker_id = worker_heartbeat.worker_id;
-  return pgflow._worker_state(worker_heartbeat.worker_id);
+  return (pgflow._worker_state(worker_heartbeat.worker_id)).state;
 end $$;
 comment on function pgflow.worker_heartbeat(uuid) is 'Every 5 s from each worker. Answers whether to go on: running, deprecated, fenced or unknown.';
 
@@ -4342,6 +4353,8 @@ alter table pgflow.step_states enable row level security;
 alter table pgflow.step_tasks enable row level security;
 alter table pgflow.task_attempts enable row level security;
 alter table pgflow.watched_runs enable row level security;
+alter table pgflow.dead_letters enable row level security;
+alter table pgflow.forgiven_reads enable row level security;
 alter table pgflow.workers enable row level security;
 alter table pgflow.worker_functions enable row level security;
 alter table pgflow.worker_function_queues enable row level security;

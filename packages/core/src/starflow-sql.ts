@@ -2,6 +2,13 @@ import type { FlowShape, Json, QueueMode, Route } from '@starflow/dsl'
 import type { Sql } from 'postgres'
 import type { ClaimedTask } from './claimed-task.ts'
 import {
+  type ClaimedMessage,
+  type MessageIdentity,
+  type MessageReport,
+  messageReportsJson,
+  type RefusedMessage,
+} from './queue-message.ts'
+import {
   type RefusedReport,
   reportsJson,
   type SettledReport,
@@ -52,6 +59,24 @@ interface WorkItem {
   input: Json
   flow_input: Json | null
   timeout_seconds: number
+  reason: string
+}
+
+/** What a queue worker's call answers. */
+export interface QueueWork {
+  readonly worker: WorkerState
+  readonly claimed: readonly ClaimedMessage[]
+  readonly refused: readonly RefusedMessage[]
+}
+
+interface MessageItem {
+  kind: 'claimed' | 'refused' | 'worker'
+  msg_id: string
+  read_ct: number
+  forgiven_count: number
+  enqueued_at: Date
+  message: Json
+  headers: Json
   reason: string
 }
 
@@ -182,6 +207,53 @@ export class StarflowSql {
     return row?.input ?? null
   }
 
+  /**
+   * The name under which a queue worker polls.
+   *
+   * @throws SF410 where there is no such queue, SF411 for the queue of a flow
+   */
+  async findWorkerQueue(queueName: string): Promise<string> {
+    const [row] = await this.#sql<[{ name: string }]>`select pgflow.find_worker_queue(${queueName}) as name`
+    return row.name
+  }
+
+  /** A queue worker's hot call: settles messages that have ended and reads at most `qty`, in one round trip. */
+  async settleAndReadMessages(call: {
+    workerId: string
+    queueName: string
+    reports: readonly MessageReport[]
+    qty: number
+    /** Seconds for which the messages read are hidden. */
+    visibilityTimeout: number
+  }): Promise<QueueWork> {
+    const items = await this.#sql<MessageItem[]>`
+      select * from pgflow.settle_and_read(
+        worker_id => ${call.workerId}, queue_name => ${call.queueName}, reports => ${messageReportsJson(call.reports)}::text::jsonb,
+        qty => ${call.qty}, visibility_timeout => ${call.visibilityTimeout})`
+    return toQueueWork(items)
+  }
+
+  /** Hides messages that this worker holds for another while; answers the ids that it still holds. */
+  async extendMessages(
+    queueName: string,
+    messages: readonly MessageIdentity[],
+    visibilityTimeout: number,
+  ): Promise<string[]> {
+    const json = JSON.stringify(
+      messages.map(({ messageId, attempt }) => ({ message_id: messageId, read_count: attempt })),
+    )
+    const rows = await this.#sql<{ id: string }[]>`
+      select e as id from pgflow.extend_messages(${queueName}, ${json}::text::jsonb, ${visibilityTimeout}) e`
+    return rows.map(({ id }) => id)
+  }
+
+  /** Sends dead letters of a queue again as new messages, all or those of the given messages; answers how many. */
+  async redriveDeadLetters(queueName: string, messageIds: readonly string[] | null = null): Promise<number> {
+    const [row] = await this.#sql<[{ sent: number }]>`
+      select pgflow.redrive_dead_letters(${queueName}, ${messageIds === null ? null : [...messageIds]}::bigint[]) as sent`
+    return row.sent
+  }
+
   /** Starts one run per input and answers their ids in order. The same run ids again answer the same runs. */
   async startFlows(
     flowSlug: string,
@@ -248,5 +320,25 @@ function toUnsupported(item: WorkItem): UnsupportedMessage {
     flowSlug: item.flow_slug,
     stepSlug: item.step_slug,
     readCount: item.attempt ?? 0,
+  }
+}
+
+function toQueueWork(items: readonly MessageItem[]): QueueWork {
+  const state = items.find(({ kind }) => kind === 'worker')
+  return {
+    worker: state === undefined ? 'running' : (state.reason as WorkerState),
+    claimed: items
+      .filter(({ kind }) => kind === 'claimed')
+      .map((item) => ({
+        messageId: item.msg_id,
+        attempt: item.read_ct,
+        forgivenCount: item.forgiven_count,
+        enqueuedAt: item.enqueued_at.toISOString(),
+        message: item.message,
+        headers: item.headers,
+      })),
+    refused: items
+      .filter(({ kind }) => kind === 'refused')
+      .map((item) => ({ messageId: item.msg_id, reason: item.reason })),
   }
 }

@@ -1,3 +1,5 @@
+import { storableText } from './storable-text.ts'
+
 /** A task as one claim of it: the attempt number is the fencing token that every report carries back. */
 export interface TaskIdentity {
   readonly runId: string
@@ -56,11 +58,4 @@ export function reportsJson(reports: readonly TaskReport[]): string {
           }),
     })),
   )
-}
-
-const LONE_SURROGATE = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g
-
-/** NUL and lone surrogates, which Postgres cannot store, become U+FFFD: one of them would refuse the whole batch. */
-function storableText(text: string | undefined): string | undefined {
-  return text?.replaceAll('\0', '\uFFFD').replace(LONE_SURROGATE, '\uFFFD')
 }

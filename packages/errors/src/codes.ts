@@ -46,6 +46,8 @@ export const ERROR_CODES = {
   SF407: 'StepTimeoutError',
   SF408: 'WorkerShutdownError',
   SF409: 'SupabaseClientError',
+  SF410: 'WorkerQueueNotFoundError',
+  SF411: 'WorkerQueueTakenError',
   SF421: 'FencedBySomebodyElseError',
   SF422: 'WorkerFunctionNotFoundError',
   // SF6xx CLI and demo

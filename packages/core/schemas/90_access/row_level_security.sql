@@ -10,6 +10,8 @@ alter table pgflow.step_states enable row level security;
 alter table pgflow.step_tasks enable row level security;
 alter table pgflow.task_attempts enable row level security;
 alter table pgflow.watched_runs enable row level security;
+alter table pgflow.dead_letters enable row level security;
+alter table pgflow.forgiven_reads enable row level security;
 alter table pgflow.workers enable row level security;
 alter table pgflow.worker_functions enable row level security;
 alter table pgflow.worker_function_queues enable row level security;

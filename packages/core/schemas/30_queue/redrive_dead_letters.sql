@@ -1,0 +1,31 @@
+-- Each call takes the letters that nobody else takes at the same time, and sends each once, in the order they died.
+create function pgflow.redrive_dead_letters(queue_name text, message_ids bigint[] default null)
+returns integer
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_letter record;
+  v_sent integer := 0;
+begin
+  perform pgflow.find_worker_queue(redrive_dead_letters.queue_name);
+  for v_letter in
+    with taken as (
+      delete from pgflow.dead_letters d using (
+        select l.dead_letter_id from pgflow.dead_letters l
+        where l.queue_name = lower(redrive_dead_letters.queue_name)
+          and (message_ids is null or l.message_id = any (message_ids))
+        for update skip locked
+      ) chosen
+      where d.dead_letter_id = chosen.dead_letter_id
+      returning d.dead_letter_id, d.message, d.headers
+    )
+    select * from taken t order by t.dead_letter_id
+  loop
+    perform pgmq.send(lower(redrive_dead_letters.queue_name), v_letter.message, v_letter.headers);
+    v_sent := v_sent + 1;
+  end loop;
+  return v_sent;
+end $$;
+comment on function pgflow.redrive_dead_letters(text, bigint[]) is
+  'Sends dead letters of a queue again, all or those of the given messages, as new messages. Returns how many.';
