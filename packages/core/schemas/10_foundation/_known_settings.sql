@@ -1,8 +1,7 @@
--- Every key: its default (null: unset) and the values it takes.
+-- Without SET options, which would keep it from being inlined. Every key: its default (null: unset) and the values it takes.
 create function pgflow._known_settings()
 returns table (key text, default_value text, allowed text, pattern text)
 language sql immutable
-set search_path = ''
 as $$
   values
     ('local', null, 'on or off', '^(on|off)$'),

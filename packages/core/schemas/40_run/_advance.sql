@@ -1,9 +1,10 @@
 -- Carries a set of runs as far as they go without a worker. p_ended: steps that have just completed or were skipped.
--- p_ready: steps that have just started. p_failed: steps that their run does not survive. Works in waves, so depth has
--- no limit; every wave is set-based over all runs. Events are sent last, in the order of the waves: parent before child. The caller holds the runs' locks (or has just inserted them).
+-- p_ready: steps that have just started. p_failed: steps that their run does not survive. p_may_cascade: whether a step of
+-- p_ended was skipped. Works in waves, so depth has no limit; every wave is set-based over all runs. Events are sent last,
+-- in the order of the waves: parent before child. The caller holds the runs' locks (or has just inserted them).
 create function pgflow._advance(
   p_ended pgflow.step_states[], p_ready pgflow.step_states[], p_failed pgflow._failed_step[],
-  p_new_run_ids uuid[] default null, p_not_before timestamptz default null)
+  p_new_run_ids uuid[] default null, p_not_before timestamptz default null, p_may_cascade boolean default true)
 returns void
 language plpgsql
 as $$
@@ -16,41 +17,40 @@ declare
   v_log pgflow.step_states[] := p_ended || p_ready;
   v_cascading pgflow.step_states[];
   v_cascaded pgflow.step_states[];
-  v_released pgflow.step_states[];
   v_judged pgflow.step_states[];
   v_more pgflow.step_states[];
   v_completed_run_ids uuid[];
+  v_may_cascade boolean := p_may_cascade;
 begin
   while v_wave is not null loop
-    select array_agg(w) into v_cascading
-    from unnest(v_wave) w
-    join pgflow.steps st on st.flow_slug = w.flow_slug and st.step_slug = w.step_slug
-    where (w.skip_reason = 'condition_unmet' and st.when_unmet = 'skip-cascade')
-       or (w.skip_reason = 'handler_failed' and st.when_exhausted = 'skip-cascade');
+    -- Nearly always nothing of a wave was skipped, and then this is known without a statement.
+    v_cascading := null;
+    if v_may_cascade then
+      select array_agg(w) into v_cascading
+      from unnest(v_wave) w
+      join pgflow.steps st on st.flow_slug = w.flow_slug and st.step_slug = w.step_slug
+      where (w.skip_reason = 'condition_unmet' and st.when_unmet = 'skip-cascade')
+         or (w.skip_reason = 'handler_failed' and st.when_exhausted = 'skip-cascade');
+    end if;
     if v_cascading is not null then
       v_cascaded := pgflow._skip_descendants(v_cascading);
       v_ended := v_ended || v_cascaded;
       v_log := v_log || v_cascaded;
     end if;
 
-    v_released := pgflow._release_dependents(v_wave);
-    v_wave := null;
-    if v_released is not null then
-      select array_agg(s) filter (where s.status = 'created'), array_agg(s) filter (where s.status = 'completed'),
-             array_agg(s) filter (where s.status = 'started')
-      into v_judged, v_wave, v_more from unnest(v_released) s;
-      v_ready := v_ready || v_more;
-      v_log := v_log || v_wave || v_more;
-      if v_judged is not null then
-        v_judged := pgflow._start_judged_steps(v_judged);
-        select v_log || array_agg(s) filter (where s.status <> 'failed'),
-               v_wave || array_agg(s) filter (where s.status in ('completed', 'skipped')),
-               v_ready || array_agg(s) filter (where s.status = 'started'),
-               v_failed || (array_agg(row(s.run_id, s.step_slug, s.error_message)::pgflow._failed_step) filter (where s.status = 'failed'))
-        into v_log, v_wave, v_ready, v_failed from unnest(v_judged) s;
-      end if;
-      v_ended := v_ended || v_wave;
+    select r.to_judge, r.completed, r.started into v_judged, v_wave, v_more from pgflow._release_dependents(v_wave) r;
+    v_ready := v_ready || v_more;
+    v_log := v_log || v_wave || v_more;
+    v_may_cascade := v_judged is not null;
+    if v_judged is not null then
+      v_judged := pgflow._start_judged_steps(v_judged);
+      select v_log || array_agg(s) filter (where s.status <> 'failed'),
+             v_wave || array_agg(s) filter (where s.status in ('completed', 'skipped')),
+             v_ready || array_agg(s) filter (where s.status = 'started'),
+             v_failed || (array_agg(row(s.run_id, s.step_slug, s.error_message)::pgflow._failed_step) filter (where s.status = 'failed'))
+      into v_log, v_wave, v_ready, v_failed from unnest(v_judged) s;
     end if;
+    v_ended := v_ended || v_wave;
   end loop;
 
   if v_failed is not null then

@@ -7,19 +7,21 @@ returns setof pgflow.work_item
 language plpgsql
 as $$
 declare
-  v_state text := pgflow._worker_state(p_worker_id);
+  v_worker record := pgflow._worker_state(p_worker_id);
   v_route record;
   v_ids bigint[];
   v_read_counts integer[];
 begin
-  if v_state <> 'running' then
-    return next row('worker', null, null, null, null, null, null, null, null, null, v_state)::pgflow.work_item;
+  if v_worker.state <> 'running' then
+    return next row('worker', null, null, null, null, null, null, null, null, null, v_worker.state)::pgflow.work_item;
     return;
   end if;
   if p_qty is null or p_qty <= 0 then
     return;
   end if;
-  perform pgflow._beat_with_claim(p_worker_id);
+  if v_worker.is_beat_due then
+    perform pgflow._beat_with_claim(p_worker_id);
+  end if;
   -- Its queue is being dropped: nothing to claim, and the next call is told so.
   if not pg_try_advisory_xact_lock_shared(pgflow._deletion_lock(p_flow_slug)) then
     return;

@@ -31,7 +31,10 @@ begin
   select array_agg(row('claimed', c.flow_slug, c.run_id, c.step_slug, c.task_index, c.message_id, c.attempts_count,
     case when s.step_type = 'map' then c.input
          when s.deps_count = 0 then '{}'::jsonb
-         else pgflow._deps_output(c.flow_slug, c.run_id, c.step_slug) end,
+         -- _deps_output, in place: a call per task costs as much as what it reads
+         else (select coalesce(jsonb_object_agg(x.step_slug, coalesce(x.output, 'null')), '{}')
+               from pgflow.deps d join pgflow.step_states x on x.run_id = c.run_id and x.step_slug = d.dep_slug
+               where d.flow_slug = c.flow_slug and d.step_slug = c.step_slug and x.status = 'completed') end,
     case when s.step_type = 'single' and s.deps_count = 0
          then (select r.input from pgflow.runs r where r.run_id = c.run_id) end,
     coalesce(s.opt_timeout, f.opt_timeout), null)::pgflow.work_item)

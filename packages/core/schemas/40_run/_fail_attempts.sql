@@ -7,7 +7,7 @@ language plpgsql
 as $$
 declare
   v_now timestamptz := pgflow.clock();
-  v_cap integer := pgflow.get_setting('max_retry_delay')::integer;
+  v_cap integer := pgflow._setting('max_retry_delay')::integer;
   v_retries jsonb;
 begin
   with failing as (

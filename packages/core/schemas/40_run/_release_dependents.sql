@@ -1,13 +1,13 @@
 -- Counts down the dependents of steps that have ended, completed or skipped, and starts those that are ready. A step
 -- with a condition comes back as created with nothing remaining: it is judged next, by a statement that sees its inputs.
 -- A map over a skipped dependency, or over an empty array, completes at once.
-create function pgflow._release_dependents(p_ended pgflow.step_states[])
-returns pgflow.step_states[]
+create function pgflow._release_dependents(
+  p_ended pgflow.step_states[],
+  out to_judge pgflow.step_states[], out completed pgflow.step_states[], out started pgflow.step_states[])
 language plpgsql
 as $$
 declare
   v_now timestamptz := pgflow.clock();
-  v_states pgflow.step_states[];
 begin
   with counted as (
     select e.run_id, e.flow_slug, d.step_slug, count(*)::integer as deps_ended, (array_agg(e.output))[1] as first_output
@@ -33,6 +33,9 @@ begin
     where s.run_id = w.run_id and s.step_slug = w.step_slug and s.status = 'created'
     returning s as state
   )
-  select array_agg(c.state) filter (where (c.state).remaining_deps = 0) into v_states from changed c;
-  return v_states;
+  select array_agg(c.state) filter (where (c.state).status = 'created'),
+         array_agg(c.state) filter (where (c.state).status = 'completed'),
+         array_agg(c.state) filter (where (c.state).status = 'started')
+  into to_judge, completed, started
+  from changed c where (c.state).remaining_deps = 0;
 end $$;

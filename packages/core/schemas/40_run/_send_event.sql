@@ -11,5 +11,5 @@ begin
       || case when p_payload ? 'error_message'
               then jsonb_build_object('error_message', left(p_payload ->> 'error_message', 10000)) else '{}' end;
   end if;
-  perform realtime.send(p_payload, p_event, 'pgflow:run:' || p_run_id, pgflow.get_setting('events_channel') = 'private');
+  perform realtime.send(p_payload, p_event, 'pgflow:run:' || p_run_id, pgflow._setting('events_channel') = 'private');
 end $$;

@@ -8,7 +8,7 @@ returns void
 language plpgsql
 as $$
 declare
-  v_mode text := pgflow.get_setting('events');
+  v_mode text := pgflow._setting('events');
   v_watched uuid[];
   v_event record;
 begin

@@ -4,7 +4,7 @@ returns void
 language plpgsql
 as $$
 declare
-  v_mode text := pgflow.get_setting('events');
+  v_mode text := pgflow._setting('events');
 begin
   if v_mode = 'all' or (v_mode = 'watched' and exists (
        select from pgflow.watched_runs w where w.run_id = p_run.run_id and w.watched_until > pgflow.clock())) then

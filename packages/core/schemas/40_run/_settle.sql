@@ -43,7 +43,8 @@ begin
     perform pgflow._archive_messages(v_completed);
   end if;
 
-  if exists (select from unnest(v_reports) u where u.status = 'failed' and u.problem is null) then
+  if coalesce(cardinality(v_completed), 0) < cardinality(v_reports)
+    and exists (select from unnest(v_reports) u where u.status = 'failed' and u.problem is null) then
     select f.accepted, f.exhausted into v_failed, v_exhausted from pgflow._fail_attempts(p_worker_id, v_reports) f;
     if v_exhausted is not null then
       select x.skipped_steps, x.failed_steps into v_skipped_steps, v_more_failed_steps from pgflow._exhaust_steps(v_exhausted) x;
@@ -53,7 +54,7 @@ begin
   v_ended_steps := v_ended_steps || v_skipped_steps;
   v_failed_steps := v_failed_steps || v_more_failed_steps;
   if v_ended_steps is not null or v_failed_steps is not null then
-    perform pgflow._advance(v_ended_steps, null, v_failed_steps);
+    perform pgflow._advance(v_ended_steps, null, v_failed_steps, p_may_cascade => v_skipped_steps is not null);
   end if;
 
   if coalesce(cardinality(v_completed), 0) + coalesce(cardinality(v_failed), 0) < cardinality(v_reports) then

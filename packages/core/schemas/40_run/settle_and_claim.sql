@@ -9,7 +9,9 @@ set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan
 set enable_mergejoin = off set jit = off
 as $$
 begin
-  perform pgflow._check_reports(settle_and_claim.worker_id, reports);
+  if settle_and_claim.worker_id is null or jsonb_typeof(reports) is distinct from 'array' then
+    perform pgflow._check_reports(settle_and_claim.worker_id, reports);
+  end if;
   return query
     select 'refused', null::text, r.run_id, r.step_slug, r.task_index, null::bigint, null::integer, null::jsonb, null::jsonb, null::integer, r.reason
     from pgflow._settle(settle_and_claim.worker_id, reports) r;

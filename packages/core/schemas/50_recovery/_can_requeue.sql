@@ -4,7 +4,7 @@ returns boolean
 language plpgsql stable
 as $$
 begin
-  return p_task.requeued_count < pgflow.get_setting('max_requeues')::integer
+  return p_task.requeued_count < pgflow._setting('max_requeues')::integer
     and p_task.attempts_count - p_task.attempts_forgiven < (
       select coalesce(s.opt_max_attempts, f.opt_max_attempts)
       from pgflow.steps s join pgflow.flows f on f.flow_slug = s.flow_slug

@@ -1,5 +1,5 @@
--- A claim is a sign of life too, so that an idle worker needs no calls for its heartbeat: written at most every 3 s, and
--- never waited for, since a claim must not (see 40_run/README.md).
+-- A claim is a sign of life too, so that an idle worker needs no calls for its heartbeat: written at most every 3 s (which
+-- _worker_state has looked at), and never waited for, since a claim must not (see 40_run/README.md).
 create function pgflow._beat_with_claim(p_worker_id uuid)
 returns void
 language plpgsql

@@ -17,6 +17,6 @@ begin
   on conflict on constraint workers_pkey do update set
     queue_name = excluded.queue_name, function_name = excluded.function_name, started_at = excluded.started_at,
     last_heartbeat_at = excluded.last_heartbeat_at, deprecated_at = null, stopped_at = null;
-  return pgflow._worker_state(register_worker.worker_id);
+  return (pgflow._worker_state(register_worker.worker_id)).state;
 end $$;
 comment on function pgflow.register_worker(uuid, text, text, text) is 'Makes a worker known and answers its state: running, or fenced while its function is disabled.';
