@@ -1,7 +1,8 @@
-import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { testDatabase } from '../../../../tests/support/test-database.ts'
 import type { ClaimedTask } from '../../src/index.ts'
 import { CompiledFlow, completed, failed } from '../support/compiled-flow.ts'
+import { recordEvents } from '../support/events.ts'
 import { Actor, closeGate } from '../support/interleaving.ts'
 import { expectAllWell } from '../support/oracle.ts'
 import { serverLog } from '../support/server-log.ts'
@@ -22,7 +23,8 @@ let count = 0
 const compile = (steps: Record<string, StepSketch> = { a: {}, b: { after: ['a'] } }, options = {}) =>
   CompiledFlow.compileShape(sql, `race${++count}`, shape(steps, { baseDelay: 0, ...options }))
 
-afterEach(() => expectAllWell(sql))
+beforeAll(() => recordEvents(database))
+afterEach(() => expectAllWell(sql, { events: true }))
 afterAll(() => {
   expect(serverLog(database, 'deadlock detected')).toEqual([])
 })
