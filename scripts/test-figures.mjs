@@ -1,12 +1,12 @@
-/** Prints `N passed, N failed` from vitest's JSON report. No report means that the tests did not run: that is a failure. */
+/** Prints `N passed, N failed` from vitest's JSON reports. A report that is empty means that its tests did not run: a failure. */
 import { readFileSync } from 'node:fs'
 
-const text = readFileSync(process.argv[2] ?? '', 'utf8')
-if (text === '') {
-  console.log('0 passed, 1 failed')
-} else {
+const figures = process.argv.slice(2).map((file) => {
+  const text = readFileSync(file, 'utf8')
+  if (text === '') return { passed: 0, failed: 1 }
   const { numPassedTests, numFailedTests, numFailedTestSuites, success } = JSON.parse(text)
   // A file that could not be loaded has no tests to count, and still fails the run.
-  const failed = numFailedTests || (success ? 0 : Math.max(1, numFailedTestSuites))
-  console.log(`${numPassedTests} passed, ${failed} failed`)
-}
+  return { passed: numPassedTests, failed: numFailedTests || (success ? 0 : Math.max(1, numFailedTestSuites)) }
+})
+const sum = (name) => figures.reduce((total, each) => total + each[name], 0)
+console.log(`${sum('passed')} passed, ${sum('failed') + (figures.length === 0 ? 1 : 0)} failed`)

@@ -13,7 +13,7 @@ import { untilInterrupted } from '../output/until-interrupted.ts'
 import { loadProject } from '../project/project.ts'
 import { whileFenced } from './guarded-deployment.ts'
 import { runCommand } from './run-command.ts'
-import { deployCommandText, supabaseDeployCommand } from './supabase-cli.ts'
+import { deployCommandText, showDeployLine, supabaseDeployCommand } from './supabase-cli.ts'
 
 interface DeployOptions extends DatabaseOptions {
   readonly dryRun?: boolean
@@ -80,7 +80,7 @@ async function runDeploy(names: readonly string[], options: DeployOptions, outpu
           await runCommand(command, {
             cwd: project.root,
             signal: interruption.signal,
-            onLine: (line) => output.line(output.colors.dim(`  ${line}`)),
+            onLine: (line) => showDeployLine(line, output),
           })
         },
       )

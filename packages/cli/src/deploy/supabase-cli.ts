@@ -1,6 +1,7 @@
 import { accessSync, constants } from 'node:fs'
 import { basename, delimiter, join } from 'node:path'
 import { StarflowError } from '@starflow/errors'
+import type { Output } from '../output/output.ts'
 import { foldersUpward, type Project } from '../project/project.ts'
 import { commandText, type DeployCommand } from './run-command.ts'
 
@@ -25,6 +26,11 @@ export function supabaseDeployCommand(
 /** The command without the path of its program, for messages. */
 export function deployCommandText(command: DeployCommand): string {
   return commandText({ ...command, program: basename(command.program) })
+}
+
+/** Shows a line of the command's output; not that of each uploaded file, of which every function has about a hundred. */
+export function showDeployLine(line: string, output: Output): void {
+  if (!line.startsWith('Uploading asset')) output.line(output.colors.dim(`  ${line}`))
 }
 
 function findSupabaseCli(project: Project): string {

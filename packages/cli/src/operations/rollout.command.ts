@@ -4,7 +4,7 @@ import { withDatabaseOptions } from '../database/database-option.ts'
 import { type Database, type DatabaseOptions, withDatabase } from '../database/open-database.ts'
 import { whileFenced } from '../deploy/guarded-deployment.ts'
 import { type DeployCommand, runCommand } from '../deploy/run-command.ts'
-import { deployCommandText, supabaseDeployCommand } from '../deploy/supabase-cli.ts'
+import { deployCommandText, showDeployLine, supabaseDeployCommand } from '../deploy/supabase-cli.ts'
 import { CommandEnded } from '../output/command-ended.ts'
 import { EXIT_CODES } from '../output/exit-codes.ts'
 import type { Output } from '../output/output.ts'
@@ -134,7 +134,7 @@ async function replaceInPlace(
       await runCommand(deploy, {
         cwd: project.root,
         signal,
-        onLine: (line) => output.line(output.colors.dim(`  ${line}`)),
+        onLine: (line) => showDeployLine(line, output),
       })
     },
   )

@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config'
+
+/** Needs the dependencies of e2e/package.json: `npm run test:e2e` at the root installs them and runs this. */
+export default defineConfig({
+  test: {
+    root: import.meta.dirname,
+    include: ['tests/**/*.test.ts'],
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 120_000,
+    hookTimeout: 60_000,
+  },
+})
