@@ -20,10 +20,11 @@ begin
   end if;
   v_reports := pgflow._parse_reports(p_reports);
 
-  -- A statement of its own: everything below sees what earlier holders of these runs committed. Not status = 'started',
-  -- here and wherever run ids are known: a plan made while few runs were active would read all of them by runs_active_idx.
+  -- A statement of its own: everything below sees what earlier holders of these runs committed. Ended runs too: one may be
+  -- retried, and its task be claimed, before the next statement. (Nor may it say status = 'started', here and wherever run
+  -- ids are known: a plan made while few runs were active would read all of them by runs_active_idx.)
   perform from pgflow.runs r
-  where r.run_id in (select u.run_id from unnest(v_reports) u) and r.status not in ('completed', 'failed', 'cancelled')
+  where r.run_id in (select u.run_id from unnest(v_reports) u)
   order by r.run_id for no key update;
 
   with changed as (

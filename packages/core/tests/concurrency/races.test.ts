@@ -392,15 +392,16 @@ describe('a retry of a run', () => {
 
   test('and a late report of the attempt that failed: the report is refused, before, while and after', async () => {
     const { flow, runId, task } = await broken()
-    const late = () => settle(flow, completed(task, 'late'))
+    const late = settle(flow, completed(task, 'late'))
+    expect(accepted(await late(flow.core))).toEqual(['already settled: task is failed'])
     const retrying = await new Actor(database).hold(
       (_, connection) => connection`select from pgflow.retry_run(${runId})`,
     )
-    expect(accepted(await late()(new Actor(database, NEVER_WAITS).core))).toEqual(['already settled: task is failed'])
+    const meanwhile = await new Actor(database).waits(late)
     await retrying.commit()
-    expect(accepted(await late()(flow.core))).toEqual(['already settled: task is queued'])
+    expect(accepted(await meanwhile.end)).toEqual(['already settled: task is queued'])
     const [again] = await flow.claim('a')
-    expect(accepted(await late()(flow.core))).toEqual(['stale attempt: the task is at attempt 2'])
+    expect(accepted(await late(flow.core))).toEqual(['stale attempt: the task is at attempt 2'])
     expect(accepted(await flow.core.settleTasks(flow.workerId, [completed(again!, 'again')]))).toEqual(['accepted'])
     expect(await flow.claim('b')).toMatchObject([{ input: { a: 'again' } }])
   })
