@@ -223,6 +223,38 @@ describe('starflow queues unsupported', () => {
   })
 })
 
+describe('starflow queues redrive', () => {
+  test('lists dead letters with their errors and without their bodies, and sends them again, all or some', async () => {
+    await sql`select pgmq.create('mails')`
+    const bury = (id: number) => sql`
+      insert into pgflow.dead_letters (queue_name, message_id, message, read_count, enqueued_at, error_name, error_message)
+      values ('mails', ${id}, '{"to": "hunter2"}', 3, now(), 'TypeError', ${'no address\nand more'})`
+    for (const id of [1, 2, 3]) await bury(id)
+    const listed = await run('queues', 'redrive', 'mails', '--dry-run')
+    expect(listed).toMatchObject({
+      exitCode: 0,
+      result: { redriven: 0, messages: [{ messageId: '1', readCount: 3, error: 'TypeError: no address' }, {}, {}] },
+    })
+    expect(JSON.stringify(listed)).not.toContain('hunter2')
+    expect((await run('doctor')).result.findings).toContainEqual(
+      expect.objectContaining({ check: 'dead letters', status: 'warning', message: '3 of mails' }),
+    )
+    expect((await run('queues', 'redrive', 'mails', '--message', '2')).result).toMatchObject({ redriven: 1 })
+    expect((await text('queues', 'redrive', 'mails')).stdout).toContain('2 sent again.')
+    expect((await run('queues', 'redrive', 'mails')).result).toMatchObject({ redriven: 0, messages: [] })
+    expect(await sql`select message from pgmq.q_mails`).toHaveLength(3)
+  })
+
+  test.each([
+    ['a queue that is not there', ['nope'], 1, 'SF410'],
+    ['the queue of a flow', ['orders__a'], 1, 'SF411'],
+    ['an id that is none', ['nope', '--message', 'x'], 2, 'SF610'],
+    ['no queue', [], 2, 'SF610'],
+  ])('refuses %s', async (_what, args, exitCode, code) => {
+    expect(await run('queues', 'redrive', ...args)).toMatchObject({ exitCode, result: { error: { code } } })
+  })
+})
+
 describe('starflow drain-status', () => {
   test('shows open runs and live workers of each version', async () => {
     await compile('ordersV2')

@@ -38,6 +38,7 @@ export async function examine(sql: Sql, options: DoctorOptions): Promise<Finding
     await guarded('worker functions', () => checkFunctions(sql)),
     await guarded('coverage', () => checkCoverage(sql)),
     await guarded('unsupported messages', () => checkUnsupported(sql)),
+    await guarded('dead letters', () => checkDeadLetters(sql)),
     await guarded('liveness', () => checkLiveness(sql)),
   ]
   return [...always, ...rest].flat()
@@ -293,6 +294,20 @@ async function checkUnsupported(sql: Sql): Promise<Finding[]> {
       status: 'warning',
       message: rows.map((row) => `${row.count} in ${row.queue}`).join(', '),
       hint: 'See: starflow queues unsupported',
+    },
+  ]
+}
+
+async function checkDeadLetters(sql: Sql): Promise<Finding[]> {
+  const rows = await sql<{ queue: string; count: number }[]>`
+    select queue_name as queue, count(*)::integer as count from pgflow.dead_letters group by queue_name order by queue_name`
+  if (rows.length === 0) return [{ check: 'dead letters', status: 'ok', message: 'There are none.' }]
+  return [
+    {
+      check: 'dead letters',
+      status: 'warning',
+      message: rows.map((row) => `${row.count} of ${row.queue}`).join(', '),
+      hint: `See: starflow queues redrive ${rows[0]!.queue} --dry-run`,
     },
   ]
 }

@@ -1,3 +1,4 @@
+import { StarflowError } from '@starflow/errors'
 import type { Command } from 'commander'
 import type { Sql } from 'postgres'
 import { withDatabaseOptions } from '../database/database-option.ts'
@@ -22,6 +23,19 @@ interface UnsupportedRow {
   readonly visibleAt: Date
 }
 
+interface DeadLetterRow {
+  readonly queueName: string
+  readonly messageId: string
+  readonly readCount: number
+  readonly deadAt: Date
+  readonly error: string
+}
+
+interface RedriveOptions extends DatabaseOptions {
+  readonly message?: readonly string[]
+  readonly dryRun?: boolean
+}
+
 interface UnsupportedOptions extends DatabaseOptions {
   readonly queue?: string
   readonly archive?: boolean
@@ -44,6 +58,16 @@ export function addQueuesCommands(program: Command, outputFor: OutputFor): void 
       .option('--archive', 'move them into the archive of their queue')
       .option('--dry-run', 'with --archive: change nothing'),
   ).action((options: UnsupportedOptions & { json?: boolean }) => runUnsupported(options, outputFor(options)))
+  withDatabaseOptions(
+    queues
+      .command('redrive')
+      .description('Send the dead letters of a queue worker again: messages whose retries were used up.')
+      .argument('<queue>', 'the queue')
+      .option('--message <id...>', 'only these messages')
+      .option('--dry-run', 'list them with their errors, without their bodies, and change nothing'),
+  ).action((queue: string, options: RedriveOptions & { json?: boolean }) =>
+    runRedrive(queue, options, outputFor(options)),
+  )
 }
 
 async function runList(options: DatabaseOptions, output: Output): Promise<void> {
@@ -138,4 +162,57 @@ function groupByQueue(messages: readonly UnsupportedRow[]): Map<string, string[]
     groups.set(queueName, [...(groups.get(queueName) ?? []), messageId])
   }
   return groups
+}
+
+async function runRedrive(queueName: string, options: RedriveOptions, output: Output): Promise<void> {
+  const ids = options.message === undefined ? null : messageIds(options.message)
+  await withDatabase(options, async ({ sql }) => {
+    await sql`select pgflow.find_worker_queue(${queueName})`
+    const messages = await readDeadLetters(sql, queueName, ids)
+    const redriven = options.dryRun === true ? 0 : await redrive(sql, queueName, ids)
+    output.result({ messages, redriven, isDryRun: options.dryRun === true })
+    const lines = textTable(
+      [
+        { title: 'message', align: 'right' },
+        { title: 'read', align: 'right' },
+        { title: 'dead since' },
+        { title: 'error' },
+      ],
+      messages.map((each) => [each.messageId, `${each.readCount}×`, each.deadAt.toISOString(), each.error]),
+    )
+    for (const line of messages.length === 0
+      ? [`${queueName} has no dead letter${ids === null ? '' : ' of these'}.`]
+      : lines) {
+      output.line(line)
+    }
+    if (options.dryRun !== true) output.line(`\n${redriven} sent again.`)
+    else if (messages.length > 0) output.line('\nWould be sent again. Nothing was changed.')
+  })
+}
+
+async function readDeadLetters(sql: Sql, queueName: string, ids: readonly string[] | null): Promise<DeadLetterRow[]> {
+  return await sql<DeadLetterRow[]>`
+    select queue_name as "queueName", message_id::text as "messageId", read_count as "readCount", dead_at as "deadAt",
+           left(concat_ws(': ', error_name, split_part(error_message, E'\n', 1)), 200) as error
+    from pgflow.dead_letters
+    where queue_name = lower(${queueName}) and (${ids}::bigint[] is null or message_id = any (${ids}::bigint[]))
+    order by dead_letter_id`
+}
+
+async function redrive(sql: Sql, queueName: string, ids: readonly string[] | null): Promise<number> {
+  const [row] = await sql<
+    [{ count: number }]
+  >`select pgflow.redrive_dead_letters(${queueName}, ${ids}::bigint[]) as count`
+  return row.count
+}
+
+function messageIds(texts: readonly string[]): string[] {
+  const wrong = texts.find((text) => !/^[1-9]\d{0,18}$/.test(text))
+  if (wrong === undefined) return [...texts]
+  throw new StarflowError({
+    code: 'SF610',
+    message: `--message cannot be "${wrong}".`,
+    detail: 'The id of a message is a whole number.',
+    hint: 'See them with: starflow queues redrive <queue> --dry-run',
+  })
 }
