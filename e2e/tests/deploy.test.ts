@@ -95,6 +95,52 @@ describe.each(Object.entries(DENO_BINARIES))(
       ])
     })
 
+    test('the doctor finds no problem in a project that was set up as the pages say', async () => {
+      const { exitCode, stdout } = await starflow(['doctor', '--database-url', project.platform.databaseUrl])
+      expect(exitCode, stdout).toBe(0)
+      expect(stdout).toContain('with a shared secret (Vault secret pgflow_auth_secret)')
+    })
+
+    test('a rollout drains real workers and loses nothing of what is started before, while and after', async () => {
+      const start = async () => {
+        const [run] = await project.sql<[{ run_id: string }]>`
+        select run_id from pgflow.start_flow('textStatisticsV1', '{"text": "Nothing is lost."}')`
+        return run.run_id
+      }
+      const ids = [await start(), await start()]
+      const before = await liveWorkers()
+      const startDuringDeploy = `
+      const sql = require('postgres')(${JSON.stringify(project.platform.databaseUrl)})
+      sql\`select pgflow.start_flow('textStatisticsV1', '{"text": "Started while all are fenced."}')\`.then(() => sql.end())`
+      const { exitCode, stdout } = await starflow([
+        ...['rollout', '--flow', 'textStatisticsV1', '--json', '--database-url', project.platform.databaseUrl],
+        ...['--', process.execPath, '-e', startDuringDeploy],
+      ])
+      expect({ exitCode, result: JSON.parse(stdout) }).toMatchObject({
+        exitCode: 0,
+        result: { functionNames: ['textstatisticsv1'], isDryRun: false },
+      })
+      ids.push(await start())
+      expect(await functions()).toEqual(asFound)
+      await project.until(
+        async () => (await project.sql`select from pgflow.runs where status = 'started'`).length === 0,
+      )
+      expect(await project.sql`select distinct status from pgflow.runs`).toEqual([{ status: 'completed' }])
+      expect((await project.sql`select from pgflow.runs where flow_slug = 'textStatisticsV1'`).length).toBe(
+        ids.length + 2,
+      )
+      const after = await liveWorkers()
+      expect(after.filter((id) => before.includes(id))).toEqual([])
+      expect(after).toHaveLength(1)
+    })
+
+    const liveWorkers = async () =>
+      (
+        await project.sql<{ id: string }[]>`
+        select worker_id as id from pgflow.workers
+        where function_name = 'textstatisticsv1' and stopped_at is null and deprecated_at is null`
+      ).map((row) => row.id)
+
     test('a second deploy that fails keeps the functions of the first in service', async () => {
       api.refuseDeployments('too large')
       expect(await deploy()).toMatchObject({ exitCode: 1, result: { error: { code: 'SF634' } } })

@@ -151,6 +151,22 @@ describe('a halt under a fence', () => {
   })
 })
 
+describe('a halt in a grouped function', () => {
+  test('disables that queue alone, so that the workers of the others go on', async () => {
+    const flow = await CompiledFlow.compileShape(sql, `grouped${randomUUID().slice(0, 8)}`, shape({ a: {}, b: {} }))
+    const [a, b] = [await register('c', flow.queue('a')), await register('c', flow.queue('b'))]
+    await sql`select pgmq.send(${flow.queue('a')}, '{}')`
+    expect(await flow.work('a', { workerId: a, onUnsupported: 'halt' })).toMatchObject({ halted: true })
+    expect([await core.heartbeat(a), await core.heartbeat(b)]).toEqual(['fenced', 'running'])
+    expect((await functions())[2]).toMatchObject({ function_name: 'c', enabled: true, disabled_reason: null })
+    expect(
+      await sql`select disabled_reason from pgflow.worker_function_queues where function_name = 'c' and not enabled`,
+    ).toEqual([{ disabled_reason: expect.stringContaining(`read from queue "${flow.queue('a')}"`) }])
+    await sql`select * from pgflow.enable_worker_functions('{c}')`
+    expect(await core.heartbeat(a)).toBe('running')
+  })
+})
+
 describe('deprecate_workers and drained', () => {
   test('tell every living worker of the functions to end, and whether all have', async () => {
     const [one, two] = [await register('a'), await register('a')]
