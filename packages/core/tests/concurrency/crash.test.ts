@@ -1,62 +1,31 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type PostgresServer, preparePlatform, startPostgres } from '@starflow/local'
 import postgres, { type Sql } from 'postgres'
-import { afterAll, expect, inject, test } from 'vitest'
-import { readSchemaFiles } from '../../../../scripts/schema-files.ts'
-import { loadSchema } from '../../../../tests/support/load-schema.ts'
+import { afterAll, expect, test } from 'vitest'
+import { ownServer } from '../../../../tests/support/own-server.ts'
 import { StarflowSql, type TaskReport } from '../../src/index.ts'
 import { CompiledFlow, completed } from '../support/compiled-flow.ts'
 import { isLostConnection } from '../support/killable-client.ts'
 import { expectAllWell } from '../support/oracle.ts'
 import { shape } from '../support/shape.ts'
 
-/*
- * A server of its own, since it is to crash, with fsync on, since what it has promised is to be there afterwards.
- */
-
 const WORKERS = 4
 const SETTLED_BEFORE_CRASH = 400
 const STEPS = { split: {}, each: { map: true, after: ['split'] }, join: { after: ['each'] } }
 
-const folder = mkdtempSync(join(tmpdir(), `starflow-tests-${process.pid}-crash-`))
-let server: PostgresServer | undefined
+const server = await ownServer()
 const clients: Sql[] = []
-const connect = (settings: Record<string, string> = {}) => {
-  const client = postgres(server!.url(), {
-    max: 1,
-    onnotice: () => {},
-    fetch_types: false,
-    connection: { application_name: 'crash', ...settings },
-  })
+const connect = () => {
+  const client = postgres(server.url(), { max: 1, onnotice: () => {}, fetch_types: false })
   clients.push(client)
   return client
 }
-
 afterAll(async () => {
   await Promise.allSettled(clients.map((client) => client.end({ timeout: 1 })))
-  await server?.stop()
-  rmSync(folder, { recursive: true, force: true })
 })
 
-async function launch(): Promise<void> {
-  server = await startPostgres({
-    dataDir: join(folder, 'data'),
-    major: inject('testServer').major,
-    fsync: true,
-    settings: { shared_buffers: '64MB', log_line_prefix: '%m [%p] ' },
-  })
-}
-
 test('what was accepted before the server crashed in mid-load is there afterwards, and everything goes on', async () => {
-  await launch()
-  await preparePlatform(server!, 'postgres')
   let sql = connect()
-  await loadSchema(sql, readSchemaFiles())
-  // A claim that the crash cut off is stalled at once when its run is aged; nobody waits for the clock.
   let flow = await CompiledFlow.compileShape(sql, 'crash', shape(STEPS, { baseDelay: 0, maxAttempts: 9 }))
   const started = new Set<string>()
   const accepted: string[] = []
@@ -103,14 +72,14 @@ test('what was accepted before the server crashed in mid-load is there afterward
     }),
   ]
   while (accepted.length < SETTLED_BEFORE_CRASH && problems.length === 0) await pause(5)
-  // What `pg_ctl stop -m immediate` sends: no checkpoint, no goodbye.
-  process.kill(server!.pid, 'SIGQUIT')
+  const crashed = server.crash()
   await Promise.all(before)
+  await crashed
   expect(problems).toEqual([])
-  // Its process is gone by then; this gives the folder back.
-  await server!.stop()
+  expect(server.log()).not.toContain('deadlock detected')
 
-  await launch()
+  await server.restart()
+  expect(server.log()).toContain('automatic recovery in progress')
   sql = connect()
   const rows = await sql<{ run_id: string }[]>`select run_id from pgflow.runs`
   const runs = new Set(rows.map((row) => row.run_id))
@@ -151,6 +120,7 @@ test('what was accepted before the server crashed in mid-load is there afterward
   expect(problems).toEqual([])
   expect(await sql`select distinct status from pgflow.runs`).toEqual([{ status: 'completed' }])
   await expectAllWell(sql, { accepted })
+  expect(server.log()).not.toContain('deadlock detected')
 }, 90_000)
 
 /** The server went away, or said that it does. */
