@@ -259,7 +259,8 @@ comment on table pgflow.option_changes is 'The last change of each option at a s
 
 -- 20_definition/_apply_options.sql
 -- Brings the stored options of a flow (p_step_slug null: its own and all steps') or of one step to what the code says,
--- and tells each change. A value that comes back within an hour means that two versions of the code are running.
+-- and tells each change. A step worker leaves the flow's own options alone, since other steps live by them: where the code
+-- has another one than the database, its step gets that value as its own. A value that comes back within an hour means that two versions of the code are running.
 create function pgflow._apply_options(p_flow_slug text, p_shape jsonb, p_step_slug text)
 returns text[]
 language plpgsql
@@ -271,12 +272,18 @@ declare
   v_told text[] := '{}';
 begin
   for v_change in
-    with wanted as (
-      select '' as step_slug, o.name as option_name, coalesce((p_shape #>> array['options', o.name])::integer, o.fallback) as value
-      from (values ('maxAttempts', 3), ('baseDelay', 5), ('timeout', 60), ('maxDelay', null)) as o(name, fallback)
-      where p_step_slug is null
+    with flow_options as (
+      select o.name, coalesce((p_shape #>> array['options', o.name])::integer, o.fallback) as in_code, o.stored
+      from pgflow.flows f cross join lateral (values
+        ('maxAttempts', 3, f.opt_max_attempts), ('baseDelay', 5, f.opt_base_delay), ('timeout', 60, f.opt_timeout),
+        ('maxDelay', null, f.opt_max_delay)
+      ) as o(name, fallback, stored) where f.flow_slug = p_flow_slug
+    ), wanted as (
+      select '' as step_slug, o.name as option_name, o.in_code as value from flow_options o where p_step_slug is null
       union all
-      select s.step_slug, o.name, (s.options ->> o.name)::integer
+      select s.step_slug, o.name, coalesce(
+        (s.options ->> o.name)::integer,
+        (select x.in_code from flow_options x where x.name = o.name and p_step_slug is not null and x.in_code is distinct from x.stored))
       from pgflow._shape_steps(p_flow_slug, p_shape) s
       cross join (values ('maxAttempts'), ('baseDelay'), ('timeout'), ('maxDelay'), ('startDelay')) as o(name)
       where p_step_slug is null or s.step_slug = p_step_slug
@@ -948,9 +955,9 @@ create table pgflow.forgiven_reads (
 comment on table pgflow.forgiven_reads is 'Reads of a message that were given back before its handler began.';
 
 -- 30_queue/_dead_letter_messages.sql
--- Moves the messages of the reports with status dead out of their queue; answers their ids. p_held: those that the
--- reporter holds and the caller has locked.
-create function pgflow._dead_letter_messages(p_worker_id uuid, p_queue_name text, p_reports jsonb, p_held bigint[])
+-- Moves the messages of the reports with status dead out of their queue; answers their ids. p_reports: those that were
+-- accepted, whose messages the caller has locked.
+create function pgflow._dead_letter_messages(p_worker_id uuid, p_queue_name text, p_reports jsonb)
 returns bigint[]
 language plpgsql
 as $$
@@ -958,7 +965,7 @@ declare
   v_dead bigint[];
 begin
   select array_agg(u.message_id) into v_dead
-  from jsonb_to_recordset(p_reports) u(message_id bigint, status text) where u.status = 'dead' and u.message_id = any (p_held);
+  from jsonb_to_recordset(p_reports) u(message_id bigint, status text) where u.status = 'dead';
   if v_dead is null then
     return '{}';
   end if;
@@ -968,9 +975,9 @@ begin
      select $1, q.msg_id, q.message, q.headers, q.read_ct, q.enqueued_at, $2, u.error ->> ''name'',
             coalesce(u.error_message, ''No reason was given.''), u.error ->> ''stack'', pgflow.clock()
      from pgmq.%I q
-     join jsonb_to_recordset($3) u(message_id bigint, error_message text, error jsonb) on u.message_id = q.msg_id
-     where q.msg_id = any ($4) order by q.msg_id', pgmq.format_table_name(p_queue_name, 'q'))
-  using p_queue_name, p_worker_id, p_reports, v_dead;
+     join jsonb_to_recordset($3) u(message_id bigint, status text, error_message text, error jsonb) on u.message_id = q.msg_id
+     where u.status = ''dead'' order by q.msg_id', pgmq.format_table_name(p_queue_name, 'q'))
+  using p_queue_name, p_worker_id, p_reports;
   perform pgmq.delete(p_queue_name, v_dead);
   return v_dead;
 end $$;
@@ -985,24 +992,32 @@ as $$
 declare
   v_table text := pgmq.format_table_name(p_queue_name, 'q');
   v_held bigint[];
+  v_read_counts integer[];
+  v_accepted jsonb;
   v_ended bigint[];
   v_ids bigint[];
   v_delays integer[];
 begin
   execute format(
-    'select array_agg(h.msg_id) from (
-       select q.msg_id from pgmq.%I q
+    'select array_agg(h.msg_id), array_agg(h.read_ct) from (
+       select q.msg_id, q.read_ct from pgmq.%I q
        join jsonb_to_recordset($1) u(message_id bigint, read_count integer) on q.msg_id = u.message_id and q.read_ct = u.read_count
-       order by q.msg_id for update of q) h', v_table) into v_held using p_reports;
+       order by q.msg_id for update of q) h', v_table) into v_held, v_read_counts using p_reports;
 
-  if v_held is not null then
+  -- By id and count: one call may carry the report of a read that was lost beside that of the read which counts.
+  select jsonb_agg(u.value) into v_accepted
+  from jsonb_array_elements(p_reports) u
+  join unnest(v_held, v_read_counts) h(msg_id, read_ct)
+    on h.msg_id = (u.value ->> 'message_id')::bigint and h.read_ct = (u.value ->> 'read_count')::integer
+  where u.value ->> 'status' in ('completed', 'retry', 'dead', 'released');
+
+  if v_accepted is not null then
     select array_agg(u.message_id) filter (where u.status = 'completed'),
            array_agg(u.message_id order by u.message_id) filter (where u.status in ('retry', 'released')),
            array_agg(case u.status when 'retry' then greatest(u.retry_delay, 0) else 0 end order by u.message_id)
              filter (where u.status in ('retry', 'released'))
     into v_ended, v_ids, v_delays
-    from jsonb_to_recordset(p_reports) u(message_id bigint, status text, retry_delay integer)
-    where u.message_id = any (v_held);
+    from jsonb_to_recordset(v_accepted) u(message_id bigint, status text, retry_delay integer);
 
     if v_ended is not null then
       perform pgmq.archive(p_queue_name, v_ended);
@@ -1010,10 +1025,10 @@ begin
     perform pgflow.set_vt_batch(p_queue_name, v_ids, v_delays);
     insert into pgflow.forgiven_reads (queue_name, message_id, read_count)
     select p_queue_name, u.message_id, u.read_count
-    from jsonb_to_recordset(p_reports) u(message_id bigint, read_count integer, status text)
-    where u.status = 'released' and u.message_id = any (v_held)
+    from jsonb_to_recordset(v_accepted) u(message_id bigint, read_count integer, status text)
+    where u.status = 'released'
     on conflict on constraint forgiven_reads_pkey do nothing;
-    v_ended := v_ended || pgflow._dead_letter_messages(p_worker_id, p_queue_name, p_reports, v_held);
+    v_ended := v_ended || pgflow._dead_letter_messages(p_worker_id, p_queue_name, v_accepted);
     delete from pgflow.forgiven_reads f where f.queue_name = p_queue_name and f.message_id = any (v_ended);
   end if;
 
@@ -1023,9 +1038,10 @@ begin
                  when q.msg_id is null then ''the message is gone'' else ''somebody else has read the message since'' end
      from jsonb_to_recordset($1) u(message_id bigint, read_count integer, status text)
      left join pgmq.%I q on q.msg_id = u.message_id
-     where u.message_id is null or u.message_id <> all (coalesce($2, ''{}''))
-        or u.status is null or u.status not in (''completed'', ''retry'', ''dead'', ''released'')', v_table)
-  using p_reports, v_held;
+     where not exists (
+       select from jsonb_to_recordset($2) a(message_id bigint, read_count integer)
+       where a.message_id = u.message_id and a.read_count = u.read_count)', v_table)
+  using p_reports, coalesce(v_accepted, '[]');
 end $$;
 
 -- 30_queue/extend_messages.sql
@@ -1045,6 +1061,9 @@ begin
        join jsonb_to_recordset($1) u(message_id bigint, read_count integer) on q.msg_id = u.message_id and q.read_ct = u.read_count
        order by q.msg_id for update of q) h', pgmq.format_table_name(extend_messages.queue_name, 'q'))
   into v_held using messages;
+  if v_held is null then
+    return;
+  end if;
   return query
     select v.msg_id
     from pgflow.set_vt_batch(extend_messages.queue_name, v_held, array_fill(visibility_timeout, array[cardinality(v_held)])) v;
@@ -1221,6 +1240,8 @@ create type pgflow.work_item as (
 -- Hot tables. Two rules keep a step at about 2.5 KB of WAL: no index, and no index predicate, on a column that changes
 -- while the row lives (every transition is then a HOT update; a fillfactor of 40 leaves room for it on the page), and
 -- no foreign key to flows or steps (each insert would share-lock one flows row: 51 K starts/s became 17.7 K).
+-- Checks are written short, with lists as one constant: each statement reads the stored text of its table's checks anew,
+-- which is a tenth of a call that settles one task.
 
 create table pgflow.runs (
   run_id uuid not null default pgflow.new_run_id(),
@@ -1243,7 +1264,7 @@ create table pgflow.runs (
   constraint completed_at_or_failed_at check (not (completed_at is not null and failed_at is not null)),
   constraint failed_at_is_after_started_at check (failed_at is null or failed_at >= started_at),
   constraint runs_remaining_steps_check check (remaining_steps >= 0),
-  constraint status_is_valid check (status in ('started', 'failed', 'completed', 'cancelled'))
+  constraint status_is_valid check (status = any ('{started,failed,completed,cancelled}'))
 ) with (fillfactor = 40);
 -- The only index on a changing column: it changes once, when the run ends. Recovery and "what is running" use it.
 create index runs_active_idx on pgflow.runs (started_at) where status = 'started';
@@ -1270,19 +1291,16 @@ create table pgflow.step_states (
   constraint step_states_pkey primary key (run_id, step_slug),
   constraint step_states_run_id_fkey foreign key (run_id) references pgflow.runs (run_id),
   constraint completed_at_is_after_started_at check (completed_at is null or completed_at >= started_at),
-  constraint completed_at_or_failed_at_or_skipped_at check (
-    (case when completed_at is not null then 1 else 0 end) + (case when failed_at is not null then 1 else 0 end)
-    + (case when skipped_at is not null then 1 else 0 end) <= 1),
+  constraint completed_at_or_failed_at_or_skipped_at check (num_nonnulls(completed_at, failed_at, skipped_at) <= 1),
   constraint failed_at_is_after_started_at check (failed_at is null or failed_at >= started_at),
   constraint initial_tasks_known_when_started check (status <> 'started' or initial_tasks is not null),
   constraint output_only_for_completed_or_null check (output is null or status = 'completed'),
-  constraint remaining_tasks_state_consistency check (remaining_tasks is null or status not in ('created', 'skipped')),
-  constraint skip_reason_matches_status check (
-    (status = 'skipped' and skip_reason is not null) or (status <> 'skipped' and skip_reason is null)),
+  constraint remaining_tasks_state_consistency check (remaining_tasks is null or status <> all ('{created,skipped}')),
+  constraint skip_reason_matches_status check ((status = 'skipped') = (skip_reason is not null)),
   constraint skipped_at_is_after_created_at check (skipped_at is null or skipped_at >= created_at),
   constraint started_at_is_after_created_at check (started_at is null or started_at >= created_at),
   constraint status_and_remaining_tasks_match check (status <> 'completed' or remaining_tasks = 0),
-  constraint status_is_valid check (status in ('created', 'started', 'completed', 'failed', 'skipped')),
+  constraint status_is_valid check (status = any ('{created,started,completed,failed,skipped}')),
   constraint step_states_initial_tasks_check check (initial_tasks is null or initial_tasks >= 0),
   constraint step_states_remaining_deps_check check (remaining_deps >= 0)
 ) with (fillfactor = 40);
@@ -1320,9 +1338,9 @@ create table pgflow.step_tasks (
   constraint completed_at_or_failed_at check (not (completed_at is not null and failed_at is not null)),
   constraint failed_at_is_after_queued_at check (failed_at is null or failed_at >= queued_at),
   constraint failed_at_is_after_started_at check (failed_at is null or started_at is null or failed_at >= started_at),
-  constraint output_valid_only_for_completed check (output is null or status in ('completed', 'failed')),
+  constraint output_valid_only_for_completed check (output is null or status = any ('{completed,failed}')),
   constraint started_at_is_after_queued_at check (started_at is null or started_at >= queued_at),
-  constraint valid_status check (status in ('queued', 'started', 'completed', 'failed', 'skipped', 'cancelled', 'waiting'))
+  constraint valid_status check (status = any ('{queued,started,completed,failed,skipped,cancelled,waiting}'))
 ) with (fillfactor = 40);
 -- Message identity. Neither column changes after the task is made, but when its message was lost or its run starts again.
 create unique index step_tasks_queue_name_message_id_key on pgflow.step_tasks (queue_name, message_id) where message_id is not null;
@@ -1522,7 +1540,7 @@ end $$;
 -- checked on the locked task, and a run that ends meanwhile ends the task under its own lock.
 create function pgflow._claim(
   p_queue_name text, p_flow_slug text, p_step_slug text, p_worker_id uuid, p_qty integer, p_on_unsupported text)
-returns setof pgflow.work_item
+returns pgflow.work_item[]
 language plpgsql
 as $$
 declare
@@ -1532,18 +1550,17 @@ declare
   v_read_counts integer[];
 begin
   if v_worker.state <> 'running' then
-    return next row('worker', null, null, null, null, null, null, null, null, null, v_worker.state)::pgflow.work_item;
-    return;
+    return array[row('worker', null, null, null, null, null, null, null, null, null, v_worker.state)::pgflow.work_item];
   end if;
   if p_qty is null or p_qty <= 0 then
-    return;
+    return null;
   end if;
   if v_worker.is_beat_due then
     perform pgflow._beat_with_claim(p_worker_id);
   end if;
   -- Its queue is being dropped: nothing to claim, and the next call is told so.
   if not pg_try_advisory_xact_lock_shared(pgflow._deletion_lock(p_flow_slug)) then
-    return;
+    return null;
   end if;
 
   select min(coalesce(s.opt_timeout, f.opt_timeout)) as shortest, max(coalesce(s.opt_timeout, f.opt_timeout)) as longest,
@@ -1556,7 +1573,7 @@ begin
     perform pgflow._refuse_subscription(p_queue_name, p_flow_slug, p_step_slug);
   end if;
   if v_route.is_paused then
-    return;
+    return null;
   end if;
 
   -- A statement of its own: the next one has a newer snapshot and sees the task of every message read. In one statement
@@ -1564,21 +1581,19 @@ begin
   select array_agg(m.msg_id), array_agg(m.read_ct) into v_ids, v_read_counts
   from pgmq.read(p_queue_name, case when v_route.shortest = v_route.longest then v_route.longest + 2 else 5 end, p_qty) m;
   if v_ids is null then
-    return;
+    return null;
   end if;
 
   if p_on_unsupported = 'halt' and pgflow._halt_on_unsupported(p_queue_name, p_flow_slug, p_step_slug, p_worker_id, v_ids) then
-    return query
-      select 'halted', t.flow_slug, t.run_id, t.step_slug, t.task_index, i.id, null::integer, null::jsonb, null::jsonb, null::integer, null
+    return array(
+      select row('halted', t.flow_slug, t.run_id, t.step_slug, t.task_index, i.id, null, null, null, null, null)::pgflow.work_item
       from unnest(v_ids) i(id)
       left join pgflow.step_tasks t on t.queue_name = p_queue_name and t.message_id = i.id
-      where t.run_id is null or t.flow_slug <> p_flow_slug or t.step_slug <> coalesce(p_step_slug, t.step_slug);
-    return;
+      where t.run_id is null or t.flow_slug <> p_flow_slug or t.step_slug <> coalesce(p_step_slug, t.step_slug));
   end if;
 
-  return query
-    select * from pgflow._claim_messages(p_queue_name, p_flow_slug, p_step_slug, p_worker_id, v_ids, v_read_counts,
-                                         v_route.shortest = v_route.longest);
+  return pgflow._claim_messages(p_queue_name, p_flow_slug, p_step_slug, p_worker_id, v_ids, v_read_counts,
+                                v_route.shortest = v_route.longest);
 end $$;
 
 -- 40_run/_claim_messages.sql
@@ -1587,17 +1602,18 @@ end $$;
 -- another transaction and does not hold them, so that what is not claimed is left alone; touching it could wait.
 create function pgflow._claim_messages(
   p_queue_name text, p_flow_slug text, p_step_slug text, p_worker_id uuid, p_ids bigint[], p_read_counts integer[], p_are_hidden boolean)
-returns setof pgflow.work_item
+returns pgflow.work_item[]
 language plpgsql
 as $$
 declare
+  v_now timestamptz := pgflow.clock();
   v_claimed pgflow.work_item[];
 begin
   with claimed as (
     update pgflow.step_tasks t set
-      -- greatest: now() is the start of this transaction, which may have waited for a run lock while a younger one
+      -- greatest: the clock is the start of this transaction, which may have waited for a run lock while a younger one
       -- dispatched the task.
-      status = 'started', attempts_count = t.attempts_count + 1, started_at = greatest(pgflow.clock(), t.queued_at),
+      status = 'started', attempts_count = t.attempts_count + 1, started_at = greatest(v_now, t.queued_at),
       last_worker_id = p_worker_id
     from (
       select e.run_id, e.step_slug, e.task_index
@@ -1636,9 +1652,10 @@ begin
     end if;
   end if;
   if p_read_counts is not null and coalesce(cardinality(v_claimed), 0) < cardinality(p_ids) then
-    return query select * from pgflow._settle_unclaimed(p_queue_name, p_flow_slug, p_step_slug, p_ids, p_read_counts, v_claimed);
+    return v_claimed || array(
+      select u from pgflow._settle_unclaimed(p_queue_name, p_flow_slug, p_step_slug, p_ids, p_read_counts, v_claimed) u);
   end if;
-  return query select * from unnest(v_claimed);
+  return v_claimed;
 end $$;
 
 -- 40_run/_complete_steps.sql
@@ -1756,9 +1773,11 @@ create function pgflow._dispatch(p_ready pgflow.step_states[], p_not_before time
 returns void
 language plpgsql
 as $$
+declare
+  v_now timestamptz := pgflow.clock();
 begin
   insert into pgflow.step_tasks (flow_slug, run_id, step_slug, task_index, message_id, queue_name, input, queued_at)
-  select q.flow_slug, z.run_id, z.step_slug, z.task_index, z.msg_id, q.queue_name, z.input, pgflow.clock()
+  select q.flow_slug, z.run_id, z.step_slug, z.task_index, z.msg_id, q.queue_name, z.input, v_now
   from (
     select s.queue_name, s.flow_slug, s.opt_start_delay as delay,
            array_agg(r.run_id) as run_ids, array_agg(r.step_slug) as slugs,
@@ -2078,7 +2097,8 @@ begin
   perform pgflow._raise('SF201', format('Flow "%s" does not exist.', p_flow_slug),
     coalesce('Flows here: ' || (select string_agg(f.flow_slug, ', ' order by f.flow_slug) from (select flow_slug from pgflow.flows order by flow_slug limit 20) f) || '.',
              'No flow is compiled in this database.'),
-    'Start one of its workers first: a worker compiles its flow. Check the spelling too: slugs are case-sensitive.');
+    coalesce((select format('Did you mean "%s"? Slugs are case-sensitive.', f.flow_slug) from pgflow.flows f where lower(f.flow_slug) = lower(p_flow_slug)),
+             'Start one of its workers first: a worker compiles its flow. Check the spelling too.'));
 end $$;
 
 -- 40_run/_refuse_subscription.sql
@@ -2303,14 +2323,15 @@ exception when others then
 end $$;
 
 -- 40_run/_settle.sql
--- Settles many reports of many runs and tells which were refused, and why; the others were accepted. See README.md in
+-- Settles many reports of many runs and tells which were refused, and why, or null; the others were accepted. See README.md in
 -- this folder for the order of locks: runs first, in one statement; then tasks, states and messages of those runs only.
 -- p_worker_id null: complete_task and fail_task without a fence, for which any started task will do.
 create function pgflow._settle(p_worker_id uuid, p_reports jsonb)
-returns setof pgflow._refused_report
+returns pgflow._refused_report[]
 language plpgsql
 as $$
 declare
+  v_now timestamptz := pgflow.clock();
   v_reports pgflow._report[];
   v_completed pgflow._ended_task[];
   v_failed pgflow._ended_task[];
@@ -2321,7 +2342,7 @@ declare
   v_more_failed_steps pgflow._failed_step[];
 begin
   if p_reports is null or jsonb_array_length(p_reports) = 0 then
-    return;
+    return null;
   end if;
   v_reports := pgflow._parse_reports(p_reports);
 
@@ -2335,7 +2356,7 @@ begin
   with changed as (
     update pgflow.step_tasks t set
       -- greatest: this transaction may have begun before the claim that started the task.
-      status = 'completed', completed_at = greatest(pgflow.clock(), t.started_at), output = u.output, error_message = null
+      status = 'completed', completed_at = greatest(v_now, t.started_at), output = u.output, error_message = null
     from unnest(v_reports) u
     where u.status = 'completed' and u.problem is null
       and t.run_id = u.run_id and t.step_slug = u.step_slug and t.task_index = u.task_index and t.status = 'started'
@@ -2364,8 +2385,9 @@ begin
   end if;
 
   if coalesce(cardinality(v_completed), 0) + coalesce(cardinality(v_failed), 0) < cardinality(v_reports) then
-    return query select * from pgflow._refused_reports(p_worker_id, v_reports, v_completed, v_failed);
+    return array(select r from pgflow._refused_reports(p_worker_id, v_reports, v_completed, v_failed) r);
   end if;
+  return null;
 end $$;
 
 -- 40_run/_settle_unclaimed.sql
@@ -2692,7 +2714,7 @@ as $$
 begin
   return query
     select c.flow_slug, c.run_id, c.step_slug, c.task_index, c.msg_id, c.attempt, c.input, c.flow_input
-    from pgflow._claim(claim_tasks.queue_name, claim_tasks.flow_slug, claim_tasks.step_slug, claim_tasks.worker_id, qty, on_unsupported) c
+    from unnest(pgflow._claim(claim_tasks.queue_name, claim_tasks.flow_slug, claim_tasks.step_slug, claim_tasks.worker_id, qty, on_unsupported)) c
     where c.kind = 'claimed';
 end $$;
 comment on function pgflow.claim_tasks(text, text, uuid, integer, text, text) is
@@ -2919,16 +2941,25 @@ language plpgsql
 set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
 set enable_mergejoin = off set jit = off
 as $$
+declare
+  -- Arrays, not sets: a call of a function that returns a set is a plan to start and a tuplestore to fill, each level again.
+  v_refused pgflow._refused_report[];
+  v_work pgflow.work_item[];
 begin
   if settle_and_claim.worker_id is null or jsonb_typeof(reports) is distinct from 'array' then
     perform pgflow._check_reports(settle_and_claim.worker_id, reports);
   end if;
-  return query
-    select 'refused', null::text, r.run_id, r.step_slug, r.task_index, null::bigint, null::integer, null::jsonb, null::jsonb, null::integer, r.reason
-    from pgflow._settle(settle_and_claim.worker_id, reports) r;
-  return query
-    select c.* from pgflow._claim(settle_and_claim.queue_name, settle_and_claim.flow_slug, settle_and_claim.step_slug,
-                                  settle_and_claim.worker_id, qty, on_unsupported) c;
+  v_refused := pgflow._settle(settle_and_claim.worker_id, reports);
+  if v_refused is not null then
+    return query
+      select 'refused', null::text, r.run_id, r.step_slug, r.task_index, null::bigint, null::integer, null::jsonb, null::jsonb, null::integer, r.reason
+      from unnest(v_refused) r;
+  end if;
+  v_work := pgflow._claim(settle_and_claim.queue_name, settle_and_claim.flow_slug, settle_and_claim.step_slug,
+                          settle_and_claim.worker_id, qty, on_unsupported);
+  if v_work is not null then
+    return query select w.* from unnest(v_work) w;
+  end if;
 end $$;
 comment on function pgflow.settle_and_claim(uuid, jsonb, text, text, integer, text, text) is
   'settle_tasks and claim_tasks in one round trip. Rows by kind: claimed; refused (a report that was not accepted, with its reason); unsupported and halted (messages of others); stalled; worker (reason: why nothing was claimed).';
@@ -2944,7 +2975,7 @@ declare
   v_refused pgflow._refused_report[];
 begin
   perform pgflow._check_reports(settle_tasks.worker_id, reports);
-  v_refused := array(select r from pgflow._settle(settle_tasks.worker_id, reports) r);
+  v_refused := pgflow._settle(settle_tasks.worker_id, reports);
   return query
     select u.run_id, u.step_slug, u.task_index, r.reason is null, r.reason
     from unnest(pgflow._parse_reports(reports)) with ordinality
@@ -3085,7 +3116,7 @@ begin
   end if;
   return query
     select c.flow_slug, c.run_id, c.step_slug, c.input, c.msg_id, c.task_index, c.flow_input
-    from pgflow._claim_messages(v_queue, start_tasks.flow_slug, start_tasks.step_slug, start_tasks.worker_id, v_known, null, false) c
+    from unnest(pgflow._claim_messages(v_queue, start_tasks.flow_slug, start_tasks.step_slug, start_tasks.worker_id, v_known, null, false)) c
     where c.kind = 'claimed';
 end $$;
 comment on function pgflow.start_tasks(text, bigint[], uuid, text, text) is
@@ -3376,7 +3407,7 @@ begin
            'retry_delay', 0)), '[]')
   into v_cut_off
   from jsonb_array_elements(tasks) u where (u.value ->> 'started')::boolean;
-  select count(*) into v_refused from pgflow._settle(release_tasks.worker_id, v_cut_off);
+  v_refused := coalesce(cardinality(pgflow._settle(release_tasks.worker_id, v_cut_off)), 0);
 
   return coalesce(cardinality(v_released), 0) + jsonb_array_length(v_cut_off) - v_refused;
 end $$;

@@ -445,7 +445,7 @@ describe('options', () => {
   test('of other steps are left alone by a step worker', async () => {
     const slug = newSlug()
     await compile(slug, shape({ a: {}, b: {} }))
-    const changed = shape({ a: { timeout: 7 }, b: { timeout: 8 } }, { maxAttempts: 9 })
+    const changed = shape({ a: { timeout: 7 }, b: { timeout: 8 } })
     expect((await compile(slug, changed, { stepSlug: 'a' })).options).toEqual([
       'step a: timeout changed from unset to 7',
     ])
@@ -453,6 +453,22 @@ describe('options', () => {
       { opt_timeout: 7 },
       { opt_timeout: null },
     ])
+  })
+
+  test("of the flow reach a step worker's own step, and no other", async () => {
+    const slug = newSlug()
+    const stored = () => sql`select s.step_slug, s.opt_max_attempts, f.opt_max_attempts as of_flow from pgflow.steps s
+      join pgflow.flows f using (flow_slug) where flow_slug = ${slug} order by step_index`
+    await compile(slug, shape({ a: {}, b: {} }, { maxAttempts: 3 }))
+    const options = (maxAttempts: number) =>
+      compile(slug, shape({ a: {}, b: {} }, { maxAttempts }), { stepSlug: 'a' }).then((result) => result.options)
+    expect(await options(1)).toEqual(['step a: maxAttempts changed from unset to 1'])
+    expect(await options(1)).toEqual([])
+    expect(await stored()).toEqual([
+      { step_slug: 'a', opt_max_attempts: 1, of_flow: 3 },
+      { step_slug: 'b', opt_max_attempts: null, of_flow: 3 },
+    ])
+    expect(await options(3)).toMatchObject([expect.stringMatching(/^step a: maxAttempts changed from 1 to unset/)])
   })
 
   test('that change back within an hour are reported as drift', async () => {

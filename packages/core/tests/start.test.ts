@@ -34,6 +34,14 @@ describe('start_flow', () => {
     })
   })
 
+  test('offers the spelling that exists for a slug in another case', async () => {
+    const flow = await compile({ a: {} })
+    expect(await refusal(sql`select pgflow.start_flow(${flow.slug.toUpperCase()}, '{}')`)).toMatchObject({
+      code: 'SF201',
+      hint: `Did you mean "${flow.slug}"? Slugs are case-sensitive.`,
+    })
+  })
+
   test('refuses an input that is NULL and starts nothing', async () => {
     const flow = await compile({ a: {} })
     expect((await refusal(sql`select pgflow.start_flow(${flow.slug}, null)`)).code).toBe('SF203')

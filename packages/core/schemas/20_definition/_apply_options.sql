@@ -1,5 +1,6 @@
 -- Brings the stored options of a flow (p_step_slug null: its own and all steps') or of one step to what the code says,
--- and tells each change. A value that comes back within an hour means that two versions of the code are running.
+-- and tells each change. A step worker leaves the flow's own options alone, since other steps live by them: where the code
+-- has another one than the database, its step gets that value as its own. A value that comes back within an hour means that two versions of the code are running.
 create function pgflow._apply_options(p_flow_slug text, p_shape jsonb, p_step_slug text)
 returns text[]
 language plpgsql
@@ -11,12 +12,18 @@ declare
   v_told text[] := '{}';
 begin
   for v_change in
-    with wanted as (
-      select '' as step_slug, o.name as option_name, coalesce((p_shape #>> array['options', o.name])::integer, o.fallback) as value
-      from (values ('maxAttempts', 3), ('baseDelay', 5), ('timeout', 60), ('maxDelay', null)) as o(name, fallback)
-      where p_step_slug is null
+    with flow_options as (
+      select o.name, coalesce((p_shape #>> array['options', o.name])::integer, o.fallback) as in_code, o.stored
+      from pgflow.flows f cross join lateral (values
+        ('maxAttempts', 3, f.opt_max_attempts), ('baseDelay', 5, f.opt_base_delay), ('timeout', 60, f.opt_timeout),
+        ('maxDelay', null, f.opt_max_delay)
+      ) as o(name, fallback, stored) where f.flow_slug = p_flow_slug
+    ), wanted as (
+      select '' as step_slug, o.name as option_name, o.in_code as value from flow_options o where p_step_slug is null
       union all
-      select s.step_slug, o.name, (s.options ->> o.name)::integer
+      select s.step_slug, o.name, coalesce(
+        (s.options ->> o.name)::integer,
+        (select x.in_code from flow_options x where x.name = o.name and p_step_slug is not null and x.in_code is distinct from x.stored))
       from pgflow._shape_steps(p_flow_slug, p_shape) s
       cross join (values ('maxAttempts'), ('baseDelay'), ('timeout'), ('maxDelay'), ('startDelay')) as o(name)
       where p_step_slug is null or s.step_slug = p_step_slug
