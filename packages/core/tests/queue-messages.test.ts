@@ -146,6 +146,18 @@ describe('a report', () => {
     },
   )
 
+  test('of a read that was lost is refused beside that of the read which counts', async () => {
+    const lost = await claim()
+    await reveal()
+    const [current] = (await work()).claimed
+    const { refused } = await work([
+      { ...lost, status: 'completed' },
+      { messageId: current!.messageId, attempt: current!.attempt, status: 'retry', retryDelaySeconds: 77 },
+    ])
+    expect(refused).toEqual([{ messageId: lost.messageId, reason: 'somebody else has read the message since' }])
+    expect(await rows()).toMatchObject([{ read_ct: 2, hidden: 77 }])
+  })
+
   test('of a message that has ended is refused', async () => {
     const message = await claim()
     await work([{ ...message, status: 'completed' }])
@@ -194,6 +206,7 @@ describe('extending', () => {
     await work([], { by: await worker() })
     expect(await core.extendMessages(queue, [first!, second!], 90)).toEqual([first!.messageId])
     expect(await rows()).toMatchObject([{ hidden: 90 }, { hidden: 60 }])
+    expect(await core.extendMessages(queue, [second!], 90)).toEqual([])
   })
 })
 

@@ -22,6 +22,8 @@ export interface RawMessage {
   /** An exact decimal string. */
   readonly msg_id: string
   readonly message: Json
+  /** Null for a message that was sent without. */
+  readonly headers?: Json | undefined
   readonly read_ct?: number | undefined
   readonly enqueued_at?: string | undefined
   readonly vt?: string | undefined

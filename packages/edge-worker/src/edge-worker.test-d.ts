@@ -58,6 +58,36 @@ describe('EdgeWorker.start', () => {
     start(withStepQueues(needsMore), { stepSlug: 'send' })
   })
 
+  it('takes a handler with the queue whose messages it gets', () => {
+    start<{ to: string }>(
+      async (mail, ctx) => {
+        expectTypeOf(mail).toEqualTypeOf<{ to: string }>()
+        expectTypeOf(ctx.sql).toEqualTypeOf<Sql>()
+        expectTypeOf(ctx.rawMessage.msg_id).toEqualTypeOf<string>()
+        // @ts-expect-error a queue has no step
+        ctx.stepTask
+      },
+      { queueName: 'mails', retry: { strategy: 'fixed', limit: 3 }, visibilityTimeout: 30, maxConcurrent: 2 },
+    )
+    start((message: { id: number }) => message.id, { queueName: 'mails' })
+  })
+
+  it('refuses a handler without a queue, or with what only flows have', () => {
+    // @ts-expect-error queueName is required
+    start(() => 1)
+    // @ts-expect-error queueName is required
+    start(() => 1, { maxConcurrent: 1 })
+    // @ts-expect-error a queue has no step
+    start(() => 1, { queueName: 'mails', stepSlug: 'pack' })
+    // @ts-expect-error there is no such strategy
+    start(() => 1, { queueName: 'mails', retry: { strategy: 'linear' } })
+  })
+
+  it('refuses a queue name for a flow', () => {
+    // @ts-expect-error a flow has its own queues
+    start(plain, { queueName: 'mails' })
+  })
+
   it('refuses something that is no flow', () => {
     // @ts-expect-error a flow, not its slug
     start('orders')

@@ -1,8 +1,16 @@
 import { StarflowSql } from '@starflow/core'
-import type { AnyFlow, CompatibleFlow, FlowTypeError, StepQueuedFlow, StepSlug } from '@starflow/dsl'
+import type {
+  AnyFlow,
+  CompatibleFlow,
+  FlowTypeError,
+  Json,
+  PlatformContext,
+  StepQueuedFlow,
+  StepSlug,
+} from '@starflow/dsl'
 import { lineLogger, writeToConsole } from './log-line.ts'
 import { detectPlatform } from './platforms/detect-platform.ts'
-import { subscriptionOf } from './subscription.ts'
+import { type AnyQueueHandler, type QueueOptions, queueSubscriptionOf, subscriptionOf } from './subscription.ts'
 import { resolveWorkerConfig, type WorkerConfig } from './worker-config.ts'
 import { readEnvironment } from './worker-environment.ts'
 import { WorkerFunction } from './worker-function.ts'
@@ -17,6 +25,12 @@ export interface StepWorkerConfig<TStepSlug extends string> extends WorkerConfig
   /** The step whose private queue this worker polls. */
   readonly stepSlug: TStepSlug
 }
+
+/** Configuration of a worker on a queue without a flow. */
+export interface QueueWorkerConfig extends Omit<WorkerConfig, 'onUnsupportedMessage' | 'instances'>, QueueOptions {}
+
+/** Handles one message of a queue; what it returns is ignored. It may throw `RetryLater` and `NonRetryableError`. */
+export type QueueHandler<TMessage = Json> = (message: TMessage, context: PlatformContext) => unknown
 
 /** What `EdgeWorker.start` takes beside a definition: for a step-queued flow the step is required. */
 export type StartArguments<TDefinition> =
@@ -53,6 +67,17 @@ export interface EdgeWorkerApi {
     definition: TDefinition & Startable<TDefinition>,
     ...config: StartArguments<TDefinition>
   ): void
+  /**
+   * Serves a worker of a queue without a flow. Messages that `handler` completes are archived; a failed one is tried again
+   * by the rules of `retry`, and goes to `pgflow.dead_letters` with its last error when they are used up.
+   *
+   * @throws StarflowError SF001 for a configuration, SF402 for a second worker on one queue. At the start: SF410 where there
+   * is no such queue, SF411 for the queue of a flow
+   *
+   * @example
+   * EdgeWorker.start(async (mail: Mail, ctx) => { … }, { queueName: 'mails', retry: { limit: 5, baseDelay: 10 } })
+   */
+  start<TMessage = Json>(handler: QueueHandler<TMessage>, config: QueueWorkerConfig): void
   /** Ends all workers of this function: started handlers get 5 s, everything else is given back. Twice is fine. */
   stop(): Promise<void>
 }
@@ -67,15 +92,31 @@ let hosted: WorkerFunction | undefined
  * EdgeWorker.start(communityThreads, { stepSlug: 'deliverSlack', maxConcurrent: 1 })
  */
 export const EdgeWorker: EdgeWorkerApi = {
-  start(flow: AnyFlow | StepQueuedFlow, config: WorkerConfig & { readonly stepSlug?: unknown } = {}): void {
-    const subscription = subscriptionOf(flow, config?.stepSlug)
-    const { settings, connection } = resolveWorkerConfig(config)
+  start(definition: AnyFlow | StepQueuedFlow | QueueHandler<never>, config: AnyConfig = {}): void {
+    const { subscription, settings } =
+      typeof definition === 'function'
+        ? queueWorker(definition as AnyQueueHandler, config)
+        : flowWorker(definition, config)
     hosted ??= workerFunction()
-    hosted.add(subscription, settings, connection)
+    hosted.add(subscription, settings.settings, settings.connection)
   },
   async stop(): Promise<void> {
     await hosted?.stop()
   },
+}
+
+type AnyConfig = WorkerConfig & { readonly stepSlug?: unknown } & { readonly [K in keyof QueueOptions]?: unknown }
+
+function flowWorker(flow: AnyFlow | StepQueuedFlow, config: AnyConfig) {
+  return { subscription: subscriptionOf(flow, config?.stepSlug), settings: resolveWorkerConfig(config) }
+}
+
+function queueWorker(handler: AnyQueueHandler, config: AnyConfig) {
+  const { queueName, retry, timeout, ...settings } = config
+  return {
+    subscription: queueSubscriptionOf(handler, { queueName, retry, timeout }),
+    settings: resolveWorkerConfig(settings),
+  }
 }
 
 function workerFunction(): WorkerFunction {

@@ -1,4 +1,5 @@
 import type { LifecycleState } from './lifecycle.ts'
+import type { WorkIdentity, WorkSubject } from './work-identity.ts'
 
 /**
  * Everything a worker has to say. Each event is a line of the log; its fields are identifiers, counts and durations,
@@ -13,7 +14,7 @@ export type WorkerEvent = WorkerIdentity &
     | DatabaseEvent
     | UnsupportedEvent
     /** What a handler said through `ctx.logger`. */
-    | ({ level: LogLevel; event: 'handler.log'; message: string; details?: readonly unknown[] } & TaskIdentity)
+    | ({ level: LogLevel; event: 'handler.log'; message: string; details?: readonly unknown[] } & WorkIdentity)
   )
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
@@ -23,16 +24,8 @@ export interface WorkerIdentity {
   readonly functionName?: string
   readonly workerId?: string
   readonly queueName?: string
-  readonly flowSlug?: string
+  readonly flowSlug?: string | null
   readonly stepSlug?: string | null
-}
-
-/** Names one attempt of one task. */
-export interface TaskIdentity {
-  readonly runId: string
-  readonly stepSlug: string
-  readonly taskIndex: number
-  readonly attempt: number
 }
 
 export type FunctionEvent =
@@ -86,7 +79,8 @@ export type CompileEvent =
   /** A retry, delay or timeout option was applied, or drifts between two versions of the code. */
   | { level: 'info'; event: 'flow.option'; message: string }
 
-export type TaskEvent = TaskIdentity &
+/** An attempt at a task of a flow, or at a message of a queue without one. */
+export type TaskEvent = WorkIdentity &
   (
     | { level: 'debug'; event: 'task.completed'; durationMs: number }
     | {
@@ -101,16 +95,20 @@ export type TaskEvent = TaskIdentity &
     /** The handler did not end after its timeout; its slot is used again, whatever it still does is ignored. */
     | { level: 'warn'; event: 'task.abandoned'; durationMs: number }
     | { level: 'info'; event: 'task.released'; started: boolean }
+    /** Another worker has the message now: its visibility could not be extended in time. Its `ctx.signal` is aborted. */
+    | { level: 'warn'; event: 'message.lost' }
   )
 
 export type DatabaseEvent =
   | { level: 'warn'; event: 'database.failing'; during: string; reason: string; retryInMs: number; failures: number }
   | { level: 'info'; event: 'database.recovered'; failures: number }
   | { level: 'warn'; event: 'heartbeat.failed'; reason: string }
+  /** The visibility of so many messages could not be extended; the next timer tries again. */
+  | { level: 'warn'; event: 'visibility.failed'; reason: string; messages: number }
   /** The database has a newer claim or an end for this task; `repeated` when our first report may have arrived. */
-  | ({ level: 'warn'; event: 'report.refused'; reason: string; repeated: boolean } & Omit<TaskIdentity, 'attempt'>)
+  | ({ level: 'warn'; event: 'report.refused'; reason: string; repeated: boolean } & WorkSubject)
   /** The database cannot store this report; it is replaced by a failure, or left to recovery. */
-  | ({ level: 'error'; event: 'report.unstorable'; reason: string; replaced: boolean } & Omit<TaskIdentity, 'attempt'>)
+  | ({ level: 'error'; event: 'report.unstorable'; reason: string; replaced: boolean } & WorkSubject)
 
 export type UnsupportedEvent =
   | {

@@ -1,4 +1,5 @@
 import { NonRetryableError, RetryLater, toJsonText } from '@starflow/dsl'
+import { StarflowError } from '@starflow/errors'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { WorkerEventBody } from './events.ts'
 import { Executor, WorkerShutdownError } from './executor.ts'
@@ -23,8 +24,13 @@ function setUp(invoke: (task: ClaimedTask, signal: AbortSignal) => unknown) {
   const outcomes: TaskOutcome[] = []
   const events: WorkerEventBody[] = []
   const executor = new Executor({
-    invoke,
-    serialise: toJsonText,
+    work: {
+      invoke: (item, signal) => invoke(item as ClaimedTask, signal),
+      serialise: toJsonText,
+      timeoutSeconds: (item) => (item as ClaimedTask).timeoutSeconds,
+      timeoutError: () =>
+        new StarflowError({ code: 'SF407', message: 'Step "pack" did not end within its timeout of 3 s.' }),
+    },
     shutdownSignal: shutdown.signal,
     onOutcome: (outcome) => outcomes.push(outcome),
     emit: (event) => events.push(event),

@@ -1,14 +1,12 @@
 import { StarflowError } from '@starflow/errors'
 import type { WorkerEventBody } from './events.ts'
 import { MAX_TIMER_MS, TIMEOUT_GRACE_MS } from './numbers.ts'
-import { attemptOf, completedOutcome, failedOutcome, releaseOutcome, type TaskOutcome } from './task-outcome.ts'
-import type { ClaimedTask } from './worker-sql.ts'
+import { completedOutcome, failedOutcome, releaseOutcome, type TaskOutcome } from './task-outcome.ts'
+import type { ClaimedWork, Work } from './work.ts'
+import { attemptOf } from './work-identity.ts'
 
 export interface ExecutorOptions {
-  /** Calls the handler of the task's step. `signal` is aborted at the step's timeout. */
-  readonly invoke: (task: ClaimedTask, signal: AbortSignal) => unknown
-  /** The handler's result as JSON text; throws a readable error where JSON or Postgres cannot hold it. */
-  readonly serialise: (output: unknown) => string
+  readonly work: Pick<Work, 'invoke' | 'serialise' | 'timeoutSeconds' | 'timeoutError'>
   /** Aborted with {@link WorkerShutdownError} when this worker ends started tasks. */
   readonly shutdownSignal: AbortSignal
   readonly onOutcome: (outcome: TaskOutcome) => void
@@ -23,7 +21,7 @@ export interface ExecutorOptions {
 export class Executor {
   readonly #options: ExecutorOptions
   readonly #now: () => number
-  readonly #active = new Set<ClaimedTask>()
+  readonly #active = new Set<ClaimedWork>()
   #idleWaiters: (() => void)[] = []
 
   constructor(options: ExecutorOptions) {
@@ -36,7 +34,7 @@ export class Executor {
   }
 
   /** Starts a task and returns; its outcome arrives at `onOutcome`, exactly once. */
-  start(task: ClaimedTask): void {
+  start(task: ClaimedWork): void {
     this.#active.add(task)
     void this.#run(task).then((outcome) => {
       this.#active.delete(task)
@@ -55,9 +53,9 @@ export class Executor {
     return new Promise((resolve) => this.#idleWaiters.push(resolve))
   }
 
-  async #run(task: ClaimedTask): Promise<TaskOutcome> {
+  async #run(task: ClaimedWork): Promise<TaskOutcome> {
     const startedAt = this.#now()
-    const limits = new StepLimits(task, this.#options.shutdownSignal)
+    const limits = new AttemptLimits(task, this.#options.work, this.#options.shutdownSignal)
     const ended = await Promise.race([this.#invoke(task, limits.signal), limits.graceOver])
     limits.clear()
     const durationMs = Math.round(this.#now() - startedAt)
@@ -69,7 +67,7 @@ export class Executor {
     if (ended === 'abandoned') throw new Error('A task is abandoned only after its timeout.')
     if (ended.ok) {
       try {
-        const output = this.#options.serialise(ended.value)
+        const output = this.#options.work.serialise(ended.value)
         this.#options.emit({ level: 'debug', event: 'task.completed', ...attemptOf(task), durationMs })
         return completedOutcome(task, output)
       } catch (error) {
@@ -85,15 +83,15 @@ export class Executor {
   }
 
   /** Never rejects, and never lives on the handler's mercy: a thenable that throws is an outcome like any other. */
-  async #invoke(task: ClaimedTask, signal: AbortSignal): Promise<Ended> {
+  async #invoke(task: ClaimedWork, signal: AbortSignal): Promise<Ended> {
     try {
-      return { ok: true, value: await this.#options.invoke(task, signal) }
+      return { ok: true, value: await this.#options.work.invoke(task, signal) }
     } catch (error) {
       return { ok: false, error }
     }
   }
 
-  #failed(task: ClaimedTask, thrown: unknown, durationMs: number): TaskOutcome {
+  #failed(task: ClaimedWork, thrown: unknown, durationMs: number): TaskOutcome {
     const outcome = failedOutcome(task, thrown)
     if (outcome.kind === 'report' && outcome.report.status === 'failed') {
       this.#options.emit({
@@ -124,16 +122,16 @@ export class WorkerShutdownError extends StarflowError {
 
 type Ended = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown }
 
-/** Aborts the handler's signal at the step's timeout or the worker's shutdown; gives up after a timeout's grace. */
-class StepLimits {
+/** Aborts the handler's signal at its timeout or the worker's shutdown; gives up after a timeout's grace. */
+class AttemptLimits {
   readonly graceOver: Promise<'abandoned'>
   /** Set once the timeout has passed. */
-  timeoutError: StarflowError | undefined
+  timeoutError: Error | undefined
   readonly #controller = new AbortController()
   readonly #shutdownSignal: AbortSignal
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  constructor(task: ClaimedTask, shutdownSignal: AbortSignal) {
+  constructor(task: ClaimedWork, work: Pick<Work, 'timeoutSeconds' | 'timeoutError'>, shutdownSignal: AbortSignal) {
     this.#shutdownSignal = shutdownSignal
     if (shutdownSignal.aborted) this.#onShutdown()
     shutdownSignal.addEventListener('abort', this.#onShutdown)
@@ -141,10 +139,11 @@ class StepLimits {
       const onTimeout = () => {
         // The grace timer comes first: a listener of the signal that throws must not cost us it.
         this.#timer = setTimeout(() => resolve('abandoned'), TIMEOUT_GRACE_MS)
-        this.timeoutError = stepTimeoutError(task)
+        this.timeoutError = work.timeoutError(task)
         this.#controller.abort(this.timeoutError)
       }
-      this.#timer = setTimeout(onTimeout, Math.min(task.timeoutSeconds * 1000, MAX_TIMER_MS))
+      const seconds = work.timeoutSeconds(task)
+      if (seconds !== undefined) this.#timer = setTimeout(onTimeout, Math.min(seconds * 1000, MAX_TIMER_MS))
     })
   }
 
@@ -159,15 +158,6 @@ class StepLimits {
   }
 
   readonly #onShutdown = () => this.#controller.abort(this.#shutdownSignal.reason)
-}
-
-function stepTimeoutError(task: ClaimedTask): StarflowError {
-  return new StarflowError({
-    code: 'SF407',
-    message: `Step "${task.stepSlug}" did not end within its timeout of ${task.timeoutSeconds} s.`,
-    hint: "Raise the step's timeout, or pass ctx.signal to what the handler waits for.",
-    fields: { stepSlug: task.stepSlug, timeoutSeconds: task.timeoutSeconds },
-  })
 }
 
 /**

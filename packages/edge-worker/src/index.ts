@@ -1,6 +1,14 @@
-export { EdgeWorker, type EdgeWorkerApi, type FlowWorkerConfig, type StepWorkerConfig } from './edge-worker.ts'
+export {
+  EdgeWorker,
+  type EdgeWorkerApi,
+  type FlowWorkerConfig,
+  type QueueHandler,
+  type QueueWorkerConfig,
+  type StepWorkerConfig,
+} from './edge-worker.ts'
 export type { LogLevel, WorkerEvent } from './events.ts'
 export { WorkerShutdownError } from './executor.ts'
 export { FlowRoutingMismatchError, FlowShapeMismatchError } from './flow-mismatch-error.ts'
+export type { RetryConfig } from './retry-policy.ts'
 export type { ResolvedWorkerConfig, WorkerConfig } from './worker-config.ts'
 export { ENVIRONMENT_VARIABLES } from './worker-environment.ts'

@@ -61,5 +61,14 @@ export const UNSUPPORTED_WARNINGS_KEPT = 1000
 /** Longest delay of a timer: setTimeout fires at once above it. */
 export const MAX_TIMER_MS = 2_147_483_647
 
-/** Visibility that `ctx.workerConfig` shows where no queue worker set one: that of a read, in seconds. */
-export const READ_VISIBILITY_SECONDS = 5
+/** How a queue worker retries when nothing is said. Seconds. */
+export const DEFAULT_RETRY_LIMIT = 5
+export const DEFAULT_RETRY_BASE_DELAY_SECONDS = 3
+export const DEFAULT_RETRY_MAX_DELAY_SECONDS = 300
+/** One day. */
+export const MAX_RETRY_DELAY_SECONDS = 86_400
+
+/** How long a queue worker hides a message at a time, in seconds; while its handler runs it does so again and again. */
+export const DEFAULT_VISIBILITY_SECONDS = 10
+/** Which part of the visibility passes before it is extended. */
+export const EXTEND_AFTER_PART = 0.5

@@ -2,26 +2,25 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { FakeSql } from '../tests/support/fake-sql.ts'
 import type { WorkerEventBody } from './events.ts'
 import { Poller, type PollerOptions } from './poller.ts'
-import type { ClaimedTask, TaskReport } from './worker-sql.ts'
+import type { WorkSource } from './work.ts'
+import type { ClaimedTask, TaskReport, TaskToRelease } from './worker-sql.ts'
 
-function setUp(options: Partial<PollerOptions> = {}) {
+function setUp({
+  onUnsupported = 'skip',
+  ...options
+}: Partial<PollerOptions> & { onUnsupported?: 'halt' | 'skip' } = {}) {
   const sql = new FakeSql()
   const active: ClaimedTask[] = []
   const events: WorkerEventBody[] = []
   const states: string[] = []
   const poller = new Poller({
-    sql,
-    workerId: 'worker-1',
-    queueName: 'orders__pack',
-    flowSlug: 'orders',
-    stepSlug: 'pack',
+    source: sourceOn(sql, onUnsupported),
     maxConcurrent: 10,
     batchSize: 10,
     pollIntervalMs: 20,
     maxPollIntervalMs: 1000,
-    onUnsupported: 'skip',
     activeCount: () => active.length,
-    onClaimed: (task) => active.push(task),
+    onClaimed: (task) => active.push(task as ClaimedTask),
     onState: (state) => states.push(state),
     emit: (event) => events.push(event),
     ...options,
@@ -32,6 +31,21 @@ function setUp(options: Partial<PollerOptions> = {}) {
     }
   }
   return { sql, active, events, states, poller, finish }
+}
+
+/** Takes a poller's calls to the stand-in of the database, as a flow's work does. */
+function sourceOn(sql: FakeSql, onUnsupported: 'skip' | 'halt'): WorkSource {
+  const subscription = { workerId: 'worker-1', queueName: 'orders__pack', flowSlug: 'orders', stepSlug: 'pack' }
+  return {
+    settleAndClaim: (reports, qty) =>
+      sql.settleAndClaim({ ...subscription, reports: reports as readonly TaskReport[], qty, onUnsupported }),
+    settle: async (reports) =>
+      (await sql.settleTasks('worker-1', reports as readonly TaskReport[])).flatMap((result) =>
+        result.accepted ? [] : { ...result, reason: result.reason ?? 'refused' },
+      ),
+    release: async (tasks) => void (await sql.releaseTasks('worker-1', tasks as readonly TaskToRelease[])),
+    recoverStalled: async () => void (await sql.requeueStalledTasks()),
+  }
 }
 
 const tick = (ms = 0) => vi.advanceTimersByTimeAsync(ms)

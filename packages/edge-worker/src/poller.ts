@@ -10,33 +10,22 @@ import {
   UNSUPPORTED_WARNINGS_KEPT,
 } from './numbers.ts'
 import { describeError } from './task-error.ts'
-import { attemptOf, failedReport, type TaskOutcome } from './task-outcome.ts'
+import { type AttemptReport, failedReport, type TaskOutcome, type TaskToGiveBack } from './task-outcome.ts'
 import { Waker } from './waker.ts'
-import type {
-  ClaimAnswer,
-  ClaimedTask,
-  TaskReport,
-  TaskToRelease,
-  UnsupportedMessage,
-  WorkerSql,
-  WorkerState,
-} from './worker-sql.ts'
+import type { ClaimAnswer, ClaimedWork, RefusedReport, WorkSource } from './work.ts'
+import { attemptOf, subjectOf } from './work-identity.ts'
+import type { UnsupportedMessage, WorkerState } from './worker-sql.ts'
 
 export interface PollerOptions {
-  readonly sql: Pick<WorkerSql, 'settleAndClaim' | 'settleTasks' | 'releaseTasks' | 'requeueStalledTasks'>
-  readonly workerId: string
-  readonly queueName: string
-  readonly flowSlug: string
-  readonly stepSlug: string | null
+  readonly source: WorkSource
   readonly maxConcurrent: number
   readonly batchSize: number
   readonly pollIntervalMs: number
   readonly maxPollIntervalMs: number
-  readonly onUnsupported: 'skip' | 'halt'
   /** How many handlers run now. */
   readonly activeCount: () => number
   /** Takes a claimed task; called only while this poller claims. */
-  readonly onClaimed: (task: ClaimedTask) => void
+  readonly onClaimed: (task: ClaimedWork) => void
   /** A claim that was sent at this instant was answered: a sign of life that the database has. */
   readonly onAnswered?: (sentAt: number) => void
   /** What the database says of this worker, when that is not `running`. */
@@ -59,8 +48,8 @@ export interface PollerOptions {
 export class Poller {
   readonly #options: PollerOptions
   readonly #waker = new Waker()
-  #reports: TaskReport[] = []
-  #releases: TaskToRelease[] = []
+  #reports: AttemptReport[] = []
+  #releases: TaskToGiveBack[] = []
   #claiming = true
   #ended = false
   #failures = 0
@@ -169,11 +158,8 @@ export class Poller {
   }
 
   async #settleAndClaim(qty: number): Promise<number> {
-    const { sql, workerId, queueName, flowSlug, stepSlug, onUnsupported } = this.#options
     const sentAt = performance.now()
-    const answer = await this.#sendReports((reports) =>
-      sql.settleAndClaim({ workerId, reports, queueName, flowSlug, stepSlug, qty, onUnsupported }),
-    )
+    const answer = await this.#sendReports((reports) => this.#options.source.settleAndClaim(reports, qty))
     if (answer.worker === 'running') this.#options.onAnswered?.(sentAt)
     for (const task of answer.claimed) {
       // The signal to stop may have come while the claim was under way.
@@ -188,17 +174,12 @@ export class Poller {
   }
 
   async #settle(): Promise<void> {
-    const { sql, workerId } = this.#options
-    await this.#sendReports(async (reports) => ({
-      refused: (await sql.settleTasks(workerId, reports))
-        .filter((result) => !result.accepted)
-        .map((result) => ({ ...result, reason: result.reason ?? 'refused' })),
-    }))
+    await this.#sendReports(async (reports) => ({ refused: await this.#options.source.settle(reports) }))
   }
 
   /** Sends all pending reports with `send` and forgets them once it answers. New ones may come meanwhile. */
-  async #sendReports<TAnswer extends Pick<ClaimAnswer, 'refused'>>(
-    send: (reports: readonly TaskReport[]) => Promise<TAnswer>,
+  async #sendReports<TAnswer extends { readonly refused: readonly RefusedReport[] }>(
+    send: (reports: readonly AttemptReport[]) => Promise<TAnswer>,
   ): Promise<TAnswer> {
     const reports = this.#reports.slice()
     this.databaseCalls++
@@ -212,8 +193,14 @@ export class Poller {
     this.#reports.splice(0, reports.length)
     const repeated = this.#maybeArrived > 0
     this.#maybeArrived = 0
-    for (const { runId, stepSlug, taskIndex, reason } of answer.refused) {
-      this.#options.emit({ level: 'warn', event: 'report.refused', runId, stepSlug, taskIndex, reason, repeated })
+    for (const refused of answer.refused) {
+      this.#options.emit({
+        level: 'warn',
+        event: 'report.refused',
+        ...subjectOf(refused),
+        reason: refused.reason,
+        repeated,
+      })
     }
     this.acceptedReports += reports.length - answer.refused.length
     return answer
@@ -222,14 +209,14 @@ export class Poller {
   async #release(): Promise<void> {
     const releases = this.#releases.slice()
     this.databaseCalls++
-    await this.#options.sql.releaseTasks(this.#options.workerId, releases)
+    await this.#options.source.release(releases)
     this.#releases.splice(0, releases.length)
   }
 
   /** Tasks that a dead worker left without an attempt: no claim can end them, and cron may be late or absent. */
   async #recoverStalled(): Promise<void> {
     this.databaseCalls++
-    await this.#options.sql.requeueStalledTasks()
+    await this.#options.source.recoverStalled()
     this.#sawStalled = false
   }
 
@@ -310,20 +297,21 @@ export class Poller {
 
   /** The batch as a whole is refused by the data in it: finds the report that is to blame. */
   async #settleOneByOne(): Promise<void> {
-    const { sql, workerId, emit } = this.#options
     for (const report of this.#reports.slice()) {
-      const { attempt: _, ...task } = attemptOf(report)
       try {
         this.databaseCalls++
-        const [result] = await sql.settleTasks(workerId, [report])
+        const [refused] = await this.#options.source.settle([report])
         this.#forget(report)
-        if (result?.accepted === false) {
-          emit({ level: 'warn', event: 'report.refused', ...task, reason: result.reason ?? 'refused', repeated: true })
-        } else this.acceptedReports++
+        if (refused === undefined) this.acceptedReports++
+        else {
+          const { reason } = refused
+          this.#options.emit({ level: 'warn', event: 'report.refused', ...subjectOf(refused), reason, repeated: true })
+        }
       } catch (error) {
         if (!isDataError(error)) return
         const replaced = report.status === 'completed'
-        emit({ level: 'error', event: 'report.unstorable', ...task, reason: databaseReason(error), replaced })
+        const reason = databaseReason(error)
+        this.#options.emit({ level: 'error', event: 'report.unstorable', ...subjectOf(report), reason, replaced })
         this.#forget(report)
         if (replaced) {
           this.#reports.push(
@@ -337,7 +325,7 @@ export class Poller {
     }
   }
 
-  #forget(report: TaskReport): void {
+  #forget(report: AttemptReport): void {
     const index = this.#reports.indexOf(report)
     if (index >= 0) this.#reports.splice(index, 1)
     this.#maybeArrived = 0

@@ -1,94 +1,30 @@
-import { extractFlowShape } from '@starflow/dsl'
 import { StarflowError } from '@starflow/errors'
-import type { WorkerEventBody } from './events.ts'
-import { FlowRoutingMismatchError, FlowShapeMismatchError } from './flow-mismatch-error.ts'
-import { DRAINING_LIMIT_MS, DRAINING_RETRY_MS } from './numbers.ts'
-import type { Subscription } from './subscription.ts'
 import type { WorkerSql, WorkerState } from './worker-sql.ts'
 
 export interface StartupOptions {
-  readonly sql: Pick<WorkerSql, 'ensureFlowCompiled' | 'registerWorker'>
-  readonly subscription: Subscription
+  readonly sql: Pick<WorkerSql, 'registerWorker'>
+  /** Makes ready what the worker claims from, and answers its queue. */
+  readonly open: () => Promise<string>
   readonly workerId: string
   readonly functionName: string
   readonly startMode: 'http' | 'process'
-  /** How old the loaded code is: old code must not compile its shape back over a newer one. */
-  readonly codeAgeMs: () => number
-  readonly emit: (event: WorkerEventBody) => void
-  /** Rejects when the start is no longer wanted. */
-  readonly sleep: (ms: number) => Promise<void>
 }
 
 /**
- * Brings a worker into the database's picture: compile, find its queue, register. The order matters: a worker whose
- * compile is refused leaves no row behind (registering makes those of worker and function), and its queue is what the database has, never what this code derives.
+ * Brings a worker into the database's picture: opens its queue (a flow's worker compiles for that), then registers. The
+ * order matters: a worker whose compile is refused leaves no row behind; registering makes those of worker and function.
  *
- * @throws FlowShapeMismatchError, FlowRoutingMismatchError, StarflowError SF403, SF405, SF111
+ * @throws what `open` refuses with; StarflowError SF403
  */
 export async function startUp(options: StartupOptions): Promise<{ queueName: string; state: WorkerState }> {
-  const { sql, subscription, workerId, functionName, startMode } = options
+  const { sql, open, workerId, functionName, startMode } = options
   try {
-    const routes = await compile(options)
-    const queueName = queueOf(subscription, routes)
+    const queueName = await open()
     const state = await sql.registerWorker({ workerId, queueName, functionName, startMode })
     return { queueName, state }
   } catch (error) {
     throw isMissingSchema(error) ? notMigrated(error) : error
   }
-}
-
-type Compiled = Awaited<ReturnType<WorkerSql['ensureFlowCompiled']>>
-
-async function compile({ sql, subscription, codeAgeMs, emit, sleep }: StartupOptions): Promise<Compiled['routes']> {
-  const { flow, flowSlug } = subscription
-  const shape = extractFlowShape(flow)
-  for (let waitedMs = 0; ; waitedMs += DRAINING_RETRY_MS) {
-    const compiled = await sql.ensureFlowCompiled({
-      flowSlug,
-      shape,
-      queueMode: subscription.kind === 'step' ? 'step' : 'flow',
-      routeMap: subscription.kind === 'step' ? subscription.routeMap : null,
-      stepSlug: subscription.stepSlug,
-      codeAgeMs: Math.round(codeAgeMs()),
-    })
-    const { status, mismatchKind, differences, options, routes } = compiled
-    if (status === 'mismatch') {
-      throw mismatchKind === 'routing'
-        ? new FlowRoutingMismatchError(flowSlug, differences)
-        : new FlowShapeMismatchError(flowSlug, differences)
-    }
-    if (status !== 'draining') {
-      if (status !== 'verified') emit({ level: 'info', event: 'flow.compiled', status, differences })
-      for (const message of options) emit({ level: 'info', event: 'flow.option', message })
-      return routes
-    }
-    if (waitedMs >= DRAINING_LIMIT_MS) throw stillDraining(flowSlug)
-    if (waitedMs === 0) emit({ level: 'info', event: 'flow.draining', waitedMs })
-    await sleep(DRAINING_RETRY_MS)
-  }
-}
-
-function queueOf(subscription: Subscription, routes: Compiled['routes']): string {
-  const { flowSlug, stepSlug } = subscription
-  const route = stepSlug === null ? routes[0] : routes.find((candidate) => candidate.stepSlug === stepSlug)
-  if (route !== undefined) return route.queueName
-  throw new StarflowError({
-    code: 'SF111',
-    message: `The database has no queue for ${stepSlug === null ? '' : `step "${stepSlug}" of `}flow "${flowSlug}".`,
-    detail: `${routes.length} of its steps have one.`,
-    hint: 'Compile the flow under a new concrete slug.',
-    fields: { flowSlug, stepSlug },
-  })
-}
-
-function stillDraining(flowSlug: string): StarflowError {
-  return new StarflowError({
-    code: 'SF405',
-    message: `The workers of the old definition of flow "${flowSlug}" did not end within ${DRAINING_LIMIT_MS / 1000} s.`,
-    detail: 'Compiling the new definition deletes the old runs, so it waits until nothing executes them.',
-    hint: 'Wait for their handlers to end, or stop those workers; the next request tries again.',
-    fields: { flowSlug },
-  })
 }
 
 /** Undefined function, table, schema or column. */

@@ -14,7 +14,7 @@ export function checkStepTimeouts(
   subscription: Subscription,
   wallClockMs: number | null,
 ): Extract<LifecycleEvent, { event: 'worker.step_timeout_long' }>[] {
-  if (wallClockMs === null) return []
+  if (wallClockMs === null || subscription.kind === 'queue') return []
   const { flow } = subscription
   const wallClockSeconds = wallClockMs / 1000
   const timeouts = subscribedSteps(subscription).map((stepSlug) => ({

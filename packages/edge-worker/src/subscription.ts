@@ -1,11 +1,9 @@
 import { type AnyFlow, isStepQueuedFlow, type StepQueuedFlow, UnknownStepError } from '@starflow/dsl'
 import { StarflowError } from '@starflow/errors'
+import { type RetryConfig, type RetryPolicy, resolveRetryPolicy } from './retry-policy.ts'
 
-/**
- * What a worker may claim. A value, not a kind of worker: one lifecycle, one poller and one executor serve every kind,
- * and a queue without a flow will be one more.
- */
-export type Subscription = FlowSubscription | StepSubscription
+/** What a worker may claim. A value, not a kind of worker: one lifecycle, one poller and one executor serve every kind. */
+export type Subscription = FlowSubscription | StepSubscription | QueueSubscription
 
 /** Every step of a plain flow, through its one queue. */
 export interface FlowSubscription {
@@ -25,20 +23,87 @@ export interface StepSubscription {
   readonly routeMap: readonly { readonly stepSlug: string; readonly queueName: string }[]
 }
 
+/** The messages of a queue without a flow. */
+export interface QueueSubscription {
+  readonly kind: 'queue'
+  readonly flowSlug: null
+  readonly stepSlug: null
+  /** In lower case, as pgmq names its tables. */
+  readonly queueName: string
+  readonly handler: AnyQueueHandler
+  readonly retry: RetryPolicy
+  /** How long a handler may take; undefined for as long as it likes. */
+  readonly timeoutSeconds: number | undefined
+}
+
+/** A queue's handler with its types erased. */
+export type AnyQueueHandler = (message: unknown, context: object) => unknown
+
+/** The options that only a queue worker has. */
+export interface QueueOptions {
+  /** The queue to poll. It must be there; case does not matter. */
+  readonly queueName: string
+  /** When a failed message is tried again. After the last retry it goes to the dead letters. */
+  readonly retry?: RetryConfig
+  /** Seconds that a handler may take before its `ctx.signal` is aborted and the attempt fails. Default: no limit. */
+  readonly timeout?: number
+}
+
+/**
+ * Makes the subscription of a queue worker.
+ *
+ * @throws StarflowError SF001 naming every problem at once
+ */
+export function queueSubscriptionOf(
+  handler: AnyQueueHandler,
+  options: { readonly [K in keyof QueueOptions]?: unknown },
+): QueueSubscription {
+  const { queueName, timeout } = options
+  const { policy, problems: retryProblems } = resolveRetryPolicy(options.retry)
+  const problems = [...retryProblems]
+  if (typeof queueName !== 'string' || queueName.trim() === '') {
+    problems.unshift('"queueName" is required: the name of the queue whose messages the handler gets.')
+  }
+  const isTimeout = typeof timeout === 'number' && Number.isInteger(timeout) && timeout >= 1 && timeout <= MAX_INTEGER
+  if (timeout !== undefined && !isTimeout) problems.push('"timeout" must be a whole number of seconds, 1 or more.')
+  if (problems.length > 0) {
+    throw new StarflowError({
+      code: 'SF001',
+      message: `The queue worker's configuration is not valid: ${problems.join(' ')}`,
+      hint: "EdgeWorker.start(async (message, ctx) => { … }, { queueName: 'mails', retry: { limit: 5 } })",
+      fields: { problems },
+    })
+  }
+  return Object.freeze({
+    kind: 'queue',
+    flowSlug: null,
+    stepSlug: null,
+    queueName: (queueName as string).toLowerCase(),
+    handler,
+    retry: policy,
+    timeoutSeconds: timeout as number | undefined,
+  })
+}
+
+const MAX_INTEGER = 2_147_483_647
+
 /**
  * Makes the subscription of a start call.
  *
  * @throws StarflowError SF114 without a step slug for a step-queued flow, SF115 with one for a plain flow, SF107 for an
  * unknown one, SF001 for something that is no flow
  */
-export function subscriptionOf(definition: AnyFlow | StepQueuedFlow<AnyFlow>, stepSlug: unknown): Subscription {
+export function subscriptionOf(
+  definition: AnyFlow | StepQueuedFlow<AnyFlow>,
+  stepSlug: unknown,
+): FlowSubscription | StepSubscription {
   if (isStepQueuedFlow(definition)) return stepSubscription(definition, stepSlug)
   if (!isFlow(definition)) {
     throw new StarflowError({
       code: 'SF001',
       message: 'EdgeWorker.start needs a flow.',
       detail: `It was given ${definition === null ? 'null' : typeof definition}.`,
-      hint: 'Pass `new Flow({ slug: … })…` or `withStepQueues(flow)`.',
+      hint: 'Pass `new Flow({ slug: … })…`, `withStepQueues(flow)`, or a handler with { queueName }.',
     })
   }
   const flow: AnyFlow = definition
@@ -56,11 +121,12 @@ export function subscriptionOf(definition: AnyFlow | StepQueuedFlow<AnyFlow>, st
 
 /** The same for two subscriptions that would poll the same queue. */
 export function subscriptionKey(subscription: Subscription): string {
+  if (subscription.kind === 'queue') return `/${subscription.queueName}`
   return `${subscription.flowSlug.toLowerCase()}/${subscription.stepSlug?.toLowerCase() ?? ''}`
 }
 
 /** The steps whose handlers this subscription can be asked to run. */
-export function subscribedSteps(subscription: Subscription): readonly string[] {
+export function subscribedSteps(subscription: FlowSubscription | StepSubscription): readonly string[] {
   return subscription.stepSlug === null ? subscription.flow.stepOrder : [subscription.stepSlug]
 }
 

@@ -1,10 +1,10 @@
-import type { Json, Logger, StepContext } from '@starflow/dsl'
+import type { Json, Logger, PlatformContext, StepContext } from '@starflow/dsl'
 import type { SupabaseClient } from '@supabase/supabase-js'
 import type { Sql } from 'postgres'
 import type { LogLevel, WorkerEventBody } from './events.ts'
-import { attemptOf } from './task-outcome.ts'
+import { attemptOf, type WorkIdentity } from './work-identity.ts'
 import type { ResolvedWorkerConfig } from './worker-config.ts'
-import type { ClaimedTask } from './worker-sql.ts'
+import type { ClaimedMessage, ClaimedTask } from './worker-sql.ts'
 
 declare module '@starflow/dsl' {
   /** The real types of `ctx.sql` and `ctx.supabase`, in every program that has a worker in it. */
@@ -21,13 +21,22 @@ export interface ContextResources {
   readonly supabase: () => SupabaseClient
   readonly shutdownSignal: AbortSignal
   readonly workerConfig: ResolvedWorkerConfig
-  readonly flowInput: () => Promise<Json>
   readonly emit: (event: WorkerEventBody) => void
 }
 
-/** The second argument of a handler. What costs something is made when it is first read. */
-export function taskContext(task: ClaimedTask, signal: AbortSignal, resources: ContextResources): StepContext {
+/** The second argument of a step's handler. What costs something is made when it is first read. */
+export function stepContext(
+  task: ClaimedTask,
+  signal: AbortSignal,
+  resources: ContextResources & { readonly flowInput: () => Promise<Json> },
+): StepContext {
   let flowInput: Promise<Json> | undefined
+  const message = Object.freeze({
+    flow_slug: task.flowSlug,
+    run_id: task.runId,
+    step_slug: task.stepSlug,
+    task_index: task.taskIndex,
+  })
   return {
     env: resources.env,
     sql: resources.sql,
@@ -44,37 +53,48 @@ export function taskContext(task: ClaimedTask, signal: AbortSignal, resources: C
       }
       return flowInput
     },
-    stepTask: Object.freeze({
-      flow_slug: task.flowSlug,
-      run_id: task.runId,
-      step_slug: task.stepSlug,
-      task_index: task.taskIndex,
-      msg_id: task.messageId,
-      attempt: task.attempt,
-    }),
-    rawMessage: Object.freeze({
-      msg_id: task.messageId,
-      message: Object.freeze({
-        flow_slug: task.flowSlug,
-        run_id: task.runId,
-        step_slug: task.stepSlug,
-        task_index: task.taskIndex,
-      }),
-    }),
+    stepTask: Object.freeze({ ...message, msg_id: task.messageId, attempt: task.attempt }),
+    rawMessage: Object.freeze({ msg_id: task.messageId, message }),
     workerConfig: resources.workerConfig,
-    logger: taskLogger(task, resources.emit),
+    logger: workLogger(task, resources.emit),
   }
 }
 
-/** `ctx.logger`: the handler's own words, with the task's identifiers. */
-function taskLogger(task: ClaimedTask, emit: (event: WorkerEventBody) => void): Logger {
+/** The second argument of a queue worker's handler. */
+export function messageContext(
+  message: ClaimedMessage,
+  signal: AbortSignal,
+  resources: ContextResources,
+): PlatformContext<Readonly<Record<string, string>>> {
+  return {
+    env: resources.env,
+    sql: resources.sql,
+    get supabase() {
+      return resources.supabase()
+    },
+    shutdownSignal: resources.shutdownSignal,
+    signal,
+    rawMessage: Object.freeze({
+      msg_id: message.messageId,
+      message: message.message,
+      headers: message.headers,
+      read_ct: message.attempt,
+      enqueued_at: message.enqueuedAt,
+    }),
+    workerConfig: resources.workerConfig,
+    logger: workLogger(message, resources.emit),
+  }
+}
+
+/** `ctx.logger`: the handler's own words, with the identifiers of what it works on. */
+function workLogger(work: WorkIdentity, emit: (event: WorkerEventBody) => void): Logger {
   const log =
     (level: LogLevel) =>
     (message: string, ...details: readonly unknown[]) =>
       emit({
         level,
         event: 'handler.log',
-        ...attemptOf(task),
+        ...attemptOf(work),
         message: String(message),
         ...(details.length === 0 ? {} : { details: details.map(loggable) }),
       })

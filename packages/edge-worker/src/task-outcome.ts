@@ -1,48 +1,62 @@
 import { isNonRetryableError, retryDelaySeconds } from '@starflow/dsl'
-import type { TaskIdentity } from './events.ts'
 import { describeError, type TaskError } from './task-error.ts'
-import type { ClaimedTask, TaskReport, TaskToRelease } from './worker-sql.ts'
+import { attemptOf, type WorkIdentity } from './work-identity.ts'
+
+/** What a worker says of an attempt that has ended. */
+export type AttemptReport = WorkIdentity &
+  (
+    | { readonly status: 'completed'; readonly output: string }
+    | {
+        readonly status: 'failed'
+        readonly errorMessage: string
+        readonly error?: { readonly name?: string; readonly stack?: string }
+        /** Seconds until the next attempt, as the handler chose them. */
+        readonly retryDelaySeconds?: number
+        /** No further attempt, whatever is left of the budget. */
+        readonly permanent?: boolean
+      }
+  )
+
+export type TaskToGiveBack = WorkIdentity & {
+  /** Whether its handler had begun: then the attempt counts. */
+  readonly started: boolean
+}
 
 /** How an attempt ended: with something to report, or given back because the worker itself ended it. */
 export type TaskOutcome =
-  | { readonly kind: 'report'; readonly report: TaskReport }
-  | { readonly kind: 'release'; readonly task: TaskToRelease }
+  | { readonly kind: 'report'; readonly report: AttemptReport }
+  | { readonly kind: 'release'; readonly task: TaskToGiveBack }
 
-export function completedOutcome(task: ClaimedTask, output: string): TaskOutcome {
-  return { kind: 'report', report: { ...attemptOf(task), status: 'completed', output } }
+export function completedOutcome(work: WorkIdentity, output: string): TaskOutcome {
+  return { kind: 'report', report: { ...attemptOf(work), status: 'completed', output } }
 }
 
-/** A failure as the handler meant it: later at its own time, for good, or by the step's retry rules. */
-export function failedOutcome(task: ClaimedTask, thrown: unknown): TaskOutcome {
+/** A failure as the handler meant it: later at its own time, for good, or by the retry rules. */
+export function failedOutcome(work: WorkIdentity, thrown: unknown): TaskOutcome {
   const error = describeError(thrown)
   const chosenDelay = readSafely(() => retryDelaySeconds(thrown))
   const permanent = readSafely(() => isNonRetryableError(thrown)) ?? false
   return {
     kind: 'report',
     report: {
-      ...failedReport(task, error),
+      ...failedReport(work, error),
       ...(chosenDelay === undefined ? {} : { retryDelaySeconds: chosenDelay }),
       ...(permanent ? { permanent } : {}),
     },
   }
 }
 
-export function failedReport(task: TaskIdentity, error: TaskError) {
+export function failedReport(work: WorkIdentity, error: TaskError) {
   return {
-    ...attemptOf(task),
+    ...attemptOf(work),
     status: 'failed',
     errorMessage: error.message,
     error: { name: error.name, ...(error.stack === undefined ? {} : { stack: error.stack }) },
   } as const
 }
 
-export function releaseOutcome(task: ClaimedTask, started: boolean): TaskOutcome {
-  return { kind: 'release', task: { ...attemptOf(task), started } }
-}
-
-/** The fencing part of a task: which attempt of which task. */
-export function attemptOf(task: TaskIdentity): TaskIdentity {
-  return { runId: task.runId, stepSlug: task.stepSlug, taskIndex: task.taskIndex, attempt: task.attempt }
+export function releaseOutcome(work: WorkIdentity, started: boolean): TaskOutcome {
+  return { kind: 'release', task: { ...attemptOf(work), started } }
 }
 
 /** What a handler threw may be a proxy whose traps throw: then it is no error of ours. */

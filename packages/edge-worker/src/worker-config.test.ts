@@ -20,7 +20,7 @@ describe('resolveWorkerConfig', () => {
       maxPgConnections: 4,
       pollIntervalMs: 20,
       maxPollIntervalMs: 1000,
-      visibilityTimeout: 5,
+      visibilityTimeout: 10,
       onUnsupportedMessage: 'skip',
     })
   })

@@ -7,8 +7,8 @@ import {
   DEFAULT_MAX_PG_CONNECTIONS,
   DEFAULT_MAX_POLL_INTERVAL_MS,
   DEFAULT_POLL_INTERVAL_MS,
+  DEFAULT_VISIBILITY_SECONDS,
   MIN_POLL_INTERVAL_MS,
-  READ_VISIBILITY_SECONDS,
 } from './numbers.ts'
 
 /** What a caller of `EdgeWorker.start` may set. Everything has a default. */
@@ -19,7 +19,10 @@ export interface WorkerConfig {
   readonly batchSize?: number
   /** Database connections of this worker in all; it keeps one for itself, `ctx.sql` gets the rest. Default 4. */
   readonly maxPgConnections?: number
-  /** Reserved for queue workers. A flow's steps derive their visibility from their timeout. */
+  /**
+   * Of queue workers: seconds for which a message is hidden at a time, extended while its handler runs. Default 10. A
+   * flow's steps derive their visibility from their timeout.
+   */
   readonly visibilityTimeout?: number
   /** Pause between two reads while there is work, in milliseconds, 10 or more. Default 20. */
   readonly pollIntervalMs?: number
@@ -64,7 +67,7 @@ const NUMBER_RULES = {
     max: 60_000,
     unit: 'milliseconds',
   },
-  visibilityTimeout: { fallback: READ_VISIBILITY_SECONDS, min: 1, max: 86_400, unit: 'seconds' },
+  visibilityTimeout: { fallback: DEFAULT_VISIBILITY_SECONDS, min: 1, max: 86_400, unit: 'seconds' },
 } as const satisfies Record<string, NumberRule>
 
 type NumberOption = keyof typeof NUMBER_RULES

@@ -213,8 +213,14 @@ function combinedAnswer(answers: readonly WorkerAnswer[]): WorkerAnswer {
   return 'running'
 }
 
-function duplicateWorker({ flowSlug, stepSlug }: Subscription): StarflowError {
-  const what = stepSlug === null ? `flow "${flowSlug}"` : `step "${stepSlug}" of flow "${flowSlug}"`
+function duplicateWorker(subscription: Subscription): StarflowError {
+  const { flowSlug, stepSlug } = subscription
+  const what =
+    subscription.kind === 'queue'
+      ? `queue "${subscription.queueName}"`
+      : stepSlug === null
+        ? `flow "${flowSlug}"`
+        : `step "${stepSlug}" of flow "${flowSlug}"`
   return new StarflowError({
     code: 'SF402',
     message: `This function has a worker for ${what} already.`,

@@ -14,14 +14,19 @@ export type WorkerSql = Pick<
   | 'requeueStalledTasks'
   | 'flowInput'
   | 'reportStartFailure'
+  | 'findWorkerQueue'
+  | 'settleAndReadMessages'
+  | 'extendMessages'
 >
 
 type Argument<TName extends keyof WorkerSql, TIndex extends number> = Parameters<WorkerSql[TName]>[TIndex]
 type Answer<TName extends keyof WorkerSql> = Awaited<ReturnType<WorkerSql[TName]>>
 
-export type ClaimAnswer = Answer<'settleAndClaim'>
+type ClaimAnswer = Answer<'settleAndClaim'>
 export type ClaimedTask = ClaimAnswer['claimed'][number]
 export type UnsupportedMessage = ClaimAnswer['unsupported'][number]
 export type WorkerState = ClaimAnswer['worker']
+export type ClaimedMessage = Answer<'settleAndReadMessages'>['claimed'][number]
+export type MessageReport = Argument<'settleAndReadMessages', 0>['reports'][number]
 export type TaskReport = Argument<'settleTasks', 1>[number]
 export type TaskToRelease = Argument<'releaseTasks', 1>[number]

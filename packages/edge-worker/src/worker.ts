@@ -1,23 +1,21 @@
-import { type Json, type StepDefinition, toJsonText, UnknownStepError } from '@starflow/dsl'
 import type { StarflowError } from '@starflow/errors'
+import { createWork } from './create-work.ts'
 import { databaseReason } from './database-reason.ts'
 import { errorParts } from './error-parts.ts'
 import type { WorkerEvent, WorkerEventBody, WorkerIdentity, WorkerLogger } from './events.ts'
 import { Executor, WorkerShutdownError } from './executor.ts'
 import { Heartbeat } from './heartbeat.ts'
-import { InputCheck } from './input-check.ts'
 import { Lifecycle, type LifecycleState } from './lifecycle.ts'
 import { CLAIMING_PART_OF_LIFE, FAREWELL_MS, MAX_TIMER_MS, SHUTDOWN_GRACE_MS } from './numbers.ts'
 import type { Platform } from './platform.ts'
 import { Poller } from './poller.ts'
-import { RunCache } from './run-cache.ts'
 import { startUp } from './startup.ts'
 import type { Subscription } from './subscription.ts'
 import type { LazySupabaseClient } from './supabase-client.ts'
-import { taskContext } from './task-context.ts'
+import type { Work } from './work.ts'
 import type { ResolvedWorkerConfig } from './worker-config.ts'
 import { refusedSql, type WorkerConnections } from './worker-connections.ts'
-import type { ClaimedTask, WorkerSql, WorkerState } from './worker-sql.ts'
+import type { WorkerSql, WorkerState } from './worker-sql.ts'
 
 export interface WorkerOptions {
   readonly workerId: string
@@ -48,8 +46,7 @@ export class Worker {
   readonly #options: WorkerOptions
   readonly #lifecycle: Lifecycle
   readonly #shutdown = new AbortController()
-  readonly #flowInputs = new RunCache<Json>()
-  readonly #inputCheck: InputCheck
+  readonly #work: Work
   readonly #executor: Executor
   #poller: Poller | undefined
   #heartbeat: Heartbeat | undefined
@@ -72,10 +69,19 @@ export class Worker {
   constructor(options: WorkerOptions) {
     this.#options = options
     this.#lifecycle = new Lifecycle((from, to) => this.#emit({ level: 'debug', event: 'worker.transition', from, to }))
-    this.#inputCheck = new InputCheck(options.subscription.flowSlug, options.subscription.flow.input)
+    this.#work = createWork(options.subscription, {
+      workerId: options.workerId,
+      sql: options.sql,
+      handlersSql: options.connections.handlers ?? refusedSql(),
+      supabase: options.supabase,
+      platform: options.platform,
+      settings: options.settings,
+      shutdownSignal: this.#shutdown.signal,
+      emit: (event) => this.#emit(event),
+      sleep: (ms) => this.#sleepWhileStarting(ms),
+    })
     this.#executor = new Executor({
-      invoke: (task, signal) => this.#invoke(task, signal),
-      serialise: toJsonText,
+      work: this.#work,
       shutdownSignal: this.#shutdown.signal,
       emit: (event) => this.#emit(event),
       onOutcome: (outcome) => {
@@ -121,18 +127,15 @@ export class Worker {
   async #start(): Promise<'running' | 'fenced'> {
     if (this.#lifecycle.state === 'stopped') throw this.#shutDownWhileStarting()
     this.#lifecycle.transition('starting')
-    const { sql, subscription, workerId, functionName, platform } = this.#options
+    const { sql, workerId, functionName, platform } = this.#options
     let state: WorkerState
     try {
       const started = await startUp({
         sql,
-        subscription,
+        open: () => this.#work.open(),
         workerId,
         functionName,
         startMode: platform.startMode,
-        codeAgeMs: () => platform.ageMs(),
-        emit: (event) => this.#emit(event),
-        sleep: (ms) => this.#sleepWhileStarting(ms),
       })
       this.#registered = true
       this.#queueName = started.queueName
@@ -153,24 +156,19 @@ export class Worker {
       if (state === 'fenced') return 'fenced'
       throw new Error(`The database takes the new worker ${workerId} for ${state}.`)
     }
-    this.#run(this.#queueName)
+    this.#run()
     return 'running'
   }
 
-  #run(queueName: string): void {
-    const { sql, spareSql, subscription, settings, workerId, platform, connections, executionId } = this.#options
+  #run(): void {
+    const { spareSql, settings, workerId, platform, connections, executionId } = this.#options
     this.#lifecycle.transition('running')
     this.#poller = new Poller({
-      sql,
-      workerId,
-      queueName,
-      flowSlug: subscription.flowSlug,
-      stepSlug: subscription.stepSlug,
+      source: this.#work,
       maxConcurrent: settings.maxConcurrent,
       batchSize: settings.batchSize,
       pollIntervalMs: settings.pollIntervalMs,
       maxPollIntervalMs: settings.maxPollIntervalMs,
-      onUnsupported: settings.onUnsupportedMessage,
       activeCount: () => this.#executor.activeCount,
       onClaimed: (task) => this.#executor.start(task),
       onAnswered: (sentAt) => this.#heartbeat?.claimed(sentAt),
@@ -202,28 +200,6 @@ export class Worker {
     }
   }
 
-  async #invoke(task: ClaimedTask, signal: AbortSignal): Promise<unknown> {
-    const { subscription, supabase, connections, platform, settings } = this.#options
-    const { flow } = subscription
-    const isKnown = flow.stepOrder.includes(task.stepSlug)
-    if (!isKnown) throw new UnknownStepError(flow.slug, task.stepSlug, flow.stepOrder)
-    const step = flow.getStepDefinition(task.stepSlug) as StepDefinition<AnyHandler>
-    const isRoot = step.dependencies.length === 0
-    if (isRoot && flow.input !== undefined) await this.#inputCheck.require(task.runId, () => this.#flowInput(task))
-    const loading = supabase.ready()
-    if (loading !== undefined) await loading
-    const context = taskContext(task, signal, {
-      env: platform.env,
-      sql: connections.handlers ?? refusedSql(),
-      supabase: () => supabase.client(),
-      shutdownSignal: this.#shutdown.signal,
-      workerConfig: settings,
-      flowInput: () => this.#flowInput(task),
-      emit: (event) => this.#emit(event),
-    })
-    return step.handler(takesFlowInput(step) ? task.flowInput : task.input, context)
-  }
-
   async #beat(): Promise<WorkerState> {
     await this.#tellDeprecation()
     return this.#options.sql.heartbeat(this.#options.workerId)
@@ -238,12 +214,6 @@ export class Worker {
 
   #heartbeatFailed(error: unknown): void {
     this.#emit({ level: 'warn', event: 'heartbeat.failed', reason: databaseReason(error) })
-  }
-
-  #flowInput(task: ClaimedTask): Promise<Json> {
-    const step = this.#options.subscription.flow.getStepDefinition(task.stepSlug)
-    if (takesFlowInput(step)) return Promise.resolve(task.flowInput)
-    return this.#flowInputs.get(task.runId, () => this.#options.sql.flowInput(task.runId))
   }
 
   /** Claims nothing more and lets started handlers finish. */
@@ -291,6 +261,7 @@ export class Worker {
       poller.end()
     }
     this.#heartbeat?.stop()
+    this.#work.close()
     await within(
       this.#options.sql.markWorkerStopped(this.#options.workerId).catch(() => {}),
       FAREWELL_MS,
@@ -375,14 +346,6 @@ export class Worker {
       // A log that fails must not cost a task its slot.
     }
   }
-}
-
-/** A handler with its types erased: which input belongs to which step is the flow's business. */
-type AnyHandler = (input: unknown, context: object) => unknown
-
-/** A root step's argument is the run's input, which then comes with the claim. */
-function takesFlowInput(step: StepDefinition): boolean {
-  return step.stepType === 'single' && step.dependencies.length === 0
 }
 
 /** Waits for `promise`, `limitMs` at most. */

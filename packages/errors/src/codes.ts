@@ -48,6 +48,8 @@ export const ERROR_CODES = {
   SF409: 'SupabaseClientError',
   SF410: 'WorkerQueueNotFoundError',
   SF411: 'WorkerQueueTakenError',
+  SF412: 'MessageAbandonedError',
+  SF413: 'MessageLostError',
   SF421: 'FencedBySomebodyElseError',
   SF422: 'WorkerFunctionNotFoundError',
   // SF6xx CLI and demo

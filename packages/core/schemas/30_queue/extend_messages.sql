@@ -14,6 +14,9 @@ begin
        join jsonb_to_recordset($1) u(message_id bigint, read_count integer) on q.msg_id = u.message_id and q.read_ct = u.read_count
        order by q.msg_id for update of q) h', pgmq.format_table_name(extend_messages.queue_name, 'q'))
   into v_held using messages;
+  if v_held is null then
+    return;
+  end if;
   return query
     select v.msg_id
     from pgflow.set_vt_batch(extend_messages.queue_name, v_held, array_fill(visibility_timeout, array[cardinality(v_held)])) v;

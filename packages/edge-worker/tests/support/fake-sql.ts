@@ -1,6 +1,7 @@
 import type {
-  ClaimAnswer,
+  ClaimedMessage,
   ClaimedTask,
+  MessageReport,
   TaskReport,
   TaskToRelease,
   WorkerSql,
@@ -22,6 +23,13 @@ export class FakeSql implements WorkerSql {
   readonly batches: number[] = []
   readonly released: TaskToRelease[] = []
   readonly startFailures: string[] = []
+  /** A queue without a flow. */
+  readonly messages: ClaimedMessage[] = []
+  readonly messageReports: MessageReport[] = []
+  /** The message ids of each extension. */
+  readonly extensions: string[][] = []
+  /** Messages that somebody else has read. */
+  readonly lost = new Set<string>()
   workerState: WorkerState = 'running'
   compileAnswers: Partial<Awaited<ReturnType<WorkerSql['ensureFlowCompiled']>>>[] = [{ status: 'verified' }]
   readonly compiles: Parameters<WorkerSql['ensureFlowCompiled']>[0][] = []
@@ -84,7 +92,7 @@ export class FakeSql implements WorkerSql {
     this.#called('markWorkerStopped')
   }
 
-  async settleAndClaim(call: SettleAndClaim): Promise<ClaimAnswer> {
+  async settleAndClaim(call: SettleAndClaim): ReturnType<WorkerSql['settleAndClaim']> {
     this.claims.push(call)
     this.#settle(call.reports)
     const claimed = this.workerState === 'running' ? this.queue.splice(0, call.qty) : []
@@ -118,6 +126,24 @@ export class FakeSql implements WorkerSql {
   async flowInput() {
     this.#called('flowInput')
     return null
+  }
+
+  async findWorkerQueue(queueName: string) {
+    this.#called('findWorkerQueue')
+    return queueName
+  }
+
+  async settleAndReadMessages(call: Parameters<WorkerSql['settleAndReadMessages']>[0]) {
+    this.messageReports.push(...call.reports)
+    const claimed = this.workerState === 'running' ? this.messages.splice(0, call.qty) : []
+    this.#called('settleAndReadMessages')
+    return { worker: this.workerState, claimed, refused: [] }
+  }
+
+  async extendMessages(_queueName: string, messages: readonly { readonly messageId: string }[]) {
+    this.extensions.push(messages.map(({ messageId }) => messageId))
+    this.#called('extendMessages')
+    return messages.map(({ messageId }) => messageId).filter((id) => !this.lost.has(id))
   }
 
   async reportStartFailure(_functionName: string, message: string) {

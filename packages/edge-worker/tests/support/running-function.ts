@@ -1,7 +1,13 @@
 import { StarflowSql } from '@starflow/core'
 import type { AnyFlow, StepQueuedFlow } from '@starflow/dsl'
 import type { WorkerEvent } from '../../src/events.ts'
-import { subscriptionOf } from '../../src/subscription.ts'
+import {
+  type AnyQueueHandler,
+  type QueueOptions,
+  queueSubscriptionOf,
+  type Subscription,
+  subscriptionOf,
+} from '../../src/subscription.ts'
 import { resolveWorkerConfig, type WorkerConfig } from '../../src/worker-config.ts'
 import { WorkerFunction } from '../../src/worker-function.ts'
 import { type TestPlatformOptions, testPlatform } from './test-platform.ts'
@@ -20,13 +26,31 @@ export interface RunningFunction {
   event<TName extends WorkerEvent['event']>(name: TName): Promise<Extract<WorkerEvent, { event: TName }>>
 }
 
+interface FunctionOptions extends WorkerConfig {
+  functionName?: string
+  platform?: TestPlatformOptions
+}
+
 /** Makes a worker function; its first {@link RunningFunction.ask} starts it. */
 export function workerFunctionOn(
   databaseUrl: string,
   definition: AnyFlow | StepQueuedFlow<AnyFlow>,
-  options: WorkerConfig & { stepSlug?: string; functionName?: string; platform?: TestPlatformOptions } = {},
+  { stepSlug, ...options }: FunctionOptions & { stepSlug?: string } = {},
 ): RunningFunction {
-  const { stepSlug, functionName = `fn_${crypto.randomUUID()}`, platform: platformOptions, ...config } = options
+  return functionOn(databaseUrl, subscriptionOf(definition, stepSlug), options)
+}
+
+/** The same for a queue without a flow. */
+export function queueWorkerOn(
+  databaseUrl: string,
+  handler: AnyQueueHandler,
+  { queueName, retry, timeout, ...options }: FunctionOptions & QueueOptions,
+): RunningFunction {
+  return functionOn(databaseUrl, queueSubscriptionOf(handler, { queueName, retry, timeout }), options)
+}
+
+function functionOn(databaseUrl: string, subscription: Subscription, options: FunctionOptions): RunningFunction {
+  const { functionName = `fn_${crypto.randomUUID()}`, platform: platformOptions, ...config } = options
   const platform = testPlatform({
     ...platformOptions,
     env: { SUPABASE_DB_URL: databaseUrl, STARFLOW_AUTH_SECRET: SECRET, ...platformOptions?.env },
@@ -44,7 +68,7 @@ export function workerFunctionOn(
     },
   })
   const { settings, connection } = resolveWorkerConfig(config)
-  workerFunction.add(subscriptionOf(definition, stepSlug), settings, connection)
+  workerFunction.add(subscription, settings, connection)
   return {
     events,
     async ask() {

@@ -1,0 +1,141 @@
+import { type Json, type StepDefinition, toJsonText, UnknownStepError } from '@starflow/dsl'
+import { StarflowError } from '@starflow/errors'
+import type { Sql } from 'postgres'
+import { compileFlow } from './compile-flow.ts'
+import { InputCheck } from './input-check.ts'
+import { RunCache } from './run-cache.ts'
+import type { FlowSubscription, StepSubscription } from './subscription.ts'
+import { stepContext } from './task-context.ts'
+import type { AttemptReport, TaskToGiveBack } from './task-outcome.ts'
+import type { ClaimAnswer, ClaimedWork, RefusedReport, Work } from './work.ts'
+import type { WorkResources } from './work-resources.ts'
+import type { ClaimedTask, TaskReport, TaskToRelease } from './worker-sql.ts'
+
+/** The tasks of a flow, or of one of its steps. */
+export class FlowWork implements Work {
+  readonly #subscription: FlowSubscription | StepSubscription
+  readonly #resources: WorkResources
+  readonly #flowInputs = new RunCache<Json>()
+  readonly #inputCheck: InputCheck
+  #queueName: string | undefined
+
+  constructor(subscription: FlowSubscription | StepSubscription, resources: WorkResources) {
+    this.#subscription = subscription
+    this.#resources = resources
+    this.#inputCheck = new InputCheck(subscription.flowSlug, subscription.flow.input)
+  }
+
+  async open(): Promise<string> {
+    const { sql, platform, emit, sleep } = this.#resources
+    this.#queueName = await compileFlow({
+      sql,
+      subscription: this.#subscription,
+      codeAgeMs: () => platform.ageMs(),
+      emit,
+      sleep,
+    })
+    return this.#queueName
+  }
+
+  async settleAndClaim(reports: readonly AttemptReport[], qty: number): Promise<ClaimAnswer> {
+    const { sql, workerId, settings } = this.#resources
+    const { flowSlug, stepSlug } = this.#subscription
+    return await sql.settleAndClaim({
+      workerId,
+      reports: reports as readonly TaskReport[],
+      queueName: this.#openQueue(),
+      flowSlug,
+      stepSlug,
+      qty,
+      onUnsupported: settings.onUnsupportedMessage,
+    })
+  }
+
+  async settle(reports: readonly AttemptReport[]): Promise<readonly RefusedReport[]> {
+    const { sql, workerId } = this.#resources
+    return (await sql.settleTasks(workerId, reports as readonly TaskReport[]))
+      .filter((result) => !result.accepted)
+      .map(({ runId, stepSlug, taskIndex, reason }) => ({ runId, stepSlug, taskIndex, reason: reason ?? 'refused' }))
+  }
+
+  async release(tasks: readonly TaskToGiveBack[]): Promise<void> {
+    await this.#resources.sql.releaseTasks(this.#resources.workerId, tasks as readonly TaskToRelease[])
+  }
+
+  /** Tasks that a dead worker left without an attempt: no claim can end them, and cron may be late or absent. */
+  async recoverStalled(): Promise<void> {
+    await this.#resources.sql.requeueStalledTasks()
+  }
+
+  timeoutSeconds(item: ClaimedWork): number {
+    return taskOf(item).timeoutSeconds
+  }
+
+  timeoutError(item: ClaimedWork): StarflowError {
+    const { stepSlug, timeoutSeconds } = taskOf(item)
+    return new StarflowError({
+      code: 'SF407',
+      message: `Step "${stepSlug}" did not end within its timeout of ${timeoutSeconds} s.`,
+      hint: "Raise the step's timeout, or pass ctx.signal to what the handler waits for.",
+      fields: { stepSlug, timeoutSeconds },
+    })
+  }
+
+  async invoke(item: ClaimedWork, signal: AbortSignal): Promise<unknown> {
+    const task = taskOf(item)
+    const { flow } = this.#subscription
+    const isKnown = flow.stepOrder.includes(task.stepSlug)
+    if (!isKnown) throw new UnknownStepError(flow.slug, task.stepSlug, flow.stepOrder)
+    const step = flow.getStepDefinition(task.stepSlug) as StepDefinition<AnyHandler>
+    const isRoot = step.dependencies.length === 0
+    if (isRoot && flow.input !== undefined) await this.#inputCheck.require(task.runId, () => this.#flowInput(task))
+    const loading = this.#resources.supabase.ready()
+    if (loading !== undefined) await loading
+    const { handlersSql } = this.#resources
+    return await step.handler(
+      takesFlowInput(step) ? task.flowInput : task.input,
+      this.#context(task, signal, handlersSql),
+    )
+  }
+
+  serialise(output: unknown): string {
+    return toJsonText(output)
+  }
+
+  close(): void {}
+
+  #context(task: ClaimedTask, signal: AbortSignal, sql: Sql) {
+    const { platform, supabase, shutdownSignal, settings, emit } = this.#resources
+    return stepContext(task, signal, {
+      env: platform.env,
+      sql,
+      supabase: () => supabase.client(),
+      shutdownSignal,
+      workerConfig: settings,
+      flowInput: () => this.#flowInput(task),
+      emit,
+    })
+  }
+
+  #flowInput(task: ClaimedTask): Promise<Json> {
+    const step = this.#subscription.flow.getStepDefinition(task.stepSlug)
+    if (takesFlowInput(step)) return Promise.resolve(task.flowInput)
+    return this.#flowInputs.get(task.runId, () => this.#resources.sql.flowInput(task.runId))
+  }
+
+  #openQueue(): string {
+    if (this.#queueName === undefined) throw new Error('Nothing can be claimed before the queue is known.')
+    return this.#queueName
+  }
+}
+
+/** A handler with its types erased: which input belongs to which step is the flow's business. */
+type AnyHandler = (input: unknown, context: object) => unknown
+
+/** Whatever is claimed here was claimed from the flow's queue. */
+const taskOf = (item: ClaimedWork) => item as ClaimedTask
+
+/** A root step's argument is the run's input, which then comes with the claim. */
+function takesFlowInput(step: StepDefinition): boolean {
+  return step.stepType === 'single' && step.dependencies.length === 0
+}
