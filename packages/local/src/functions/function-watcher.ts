@@ -1,5 +1,5 @@
-import { type FSWatcher, watch } from 'node:fs'
-import { sep } from 'node:path'
+import { type FSWatcher, readdirSync, statSync, watch } from 'node:fs'
+import { join, sep } from 'node:path'
 
 export interface FunctionWatcherOptions {
   readonly folders: readonly string[]
@@ -8,10 +8,15 @@ export interface FunctionWatcherOptions {
   readonly debounceMs?: number
 }
 
-/** Watches folders and what is below them. Changes below `node_modules` and of hidden files do not count. */
+/**
+ * Watches folders and what is below them. Changes below `node_modules` and of hidden files do not count.
+ *
+ * Each folder has a watcher of its own: Node's recursive one watches files on Linux, and loses a file that is replaced by a
+ * rename, which is how most editors, git and `sed -i` save.
+ */
 export class FunctionWatcher {
   readonly #options: FunctionWatcherOptions
-  #watchers: FSWatcher[] = []
+  readonly #watchers = new Map<string, FSWatcher>()
   #timer: NodeJS.Timeout | undefined
 
   constructor(options: FunctionWatcherOptions) {
@@ -19,23 +24,61 @@ export class FunctionWatcher {
   }
 
   start(): void {
-    if (this.#watchers.length > 0) return
-    this.#watchers = this.#options.folders.map((folder) => {
-      const watcher = watch(folder, { recursive: true }, (_event, file) => this.#noticed(file ?? '', folder))
-      // A folder that vanishes while it is watched must not end the process.
-      return watcher.on('error', () => {})
-    })
+    if (this.#watchers.size > 0) return
+    for (const folder of this.#options.folders) this.#watch(folder)
   }
 
   stop(): void {
     clearTimeout(this.#timer)
-    for (const watcher of this.#watchers) watcher.close()
-    this.#watchers = []
+    for (const folder of [...this.#watchers.keys()]) this.#unwatch(folder)
   }
 
-  #noticed(file: string, folder: string): void {
-    if (file.split(sep).some((part) => part === 'node_modules' || part.startsWith('.'))) return
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#options.onChange(`${folder}${sep}${file}`), this.#options.debounceMs ?? 100)
+  /** Watches a folder and all below it; those that are watched already stay as they are. */
+  #watch(folder: string): void {
+    let children: string[]
+    try {
+      // Watched before it is listed, so that what appears in between is not missed.
+      if (!this.#watchers.has(folder)) this.#watchers.set(folder, this.#createWatcher(folder))
+      children = readdirSync(folder, { withFileTypes: true })
+        .filter((entry) => entry.isDirectory() && counts(entry.name))
+        .map(({ name }) => join(folder, name))
+    } catch {
+      // A folder may vanish at any moment, and a path may be a file.
+      return
+    }
+    for (const child of children) this.#watch(child)
   }
+
+  #createWatcher(folder: string): FSWatcher {
+    const watcher = watch(folder, (event, file) => this.#noticed(event, join(folder, file ?? ''), file ?? ''))
+    return watcher.on('error', () => this.#unwatch(folder))
+  }
+
+  /** Closes the watchers of a folder and of all below it. */
+  #unwatch(folder: string): void {
+    for (const [path, watcher] of this.#watchers) {
+      if (path !== folder && !path.startsWith(`${folder}${sep}`)) continue
+      watcher.close()
+      this.#watchers.delete(path)
+    }
+  }
+
+  #noticed(event: string, path: string, file: string): void {
+    if (!counts(file)) return
+    if (event === 'rename') {
+      // A folder of this name may be gone, new, or another one than before: an old watcher would watch what was removed.
+      this.#unwatch(path)
+      if (isFolder(path)) this.#watch(path)
+    }
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#options.onChange(path), this.#options.debounceMs ?? 100)
+  }
+}
+
+function counts(name: string): boolean {
+  return name !== 'node_modules' && !name.startsWith('.')
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 }
