@@ -106,6 +106,21 @@ describe('refusals', () => {
     expect(refusalOf(() => flow.step({ slug: 'a', dependsOn: ['list', 'list'] }, handler)).message).toContain('twice')
   })
 
+  it.each(['if', 'ifNot'] as const)('a condition `%s` on a step that is no dependency is refused', (option) => {
+    const named = (slug: string, condition: object) =>
+      flow.step({ slug: 'a', dependsOn: ['list'], [option]: { [slug]: condition } }, handler)
+    const error = refusalOf(() => named('lsit', ['x']))
+    expect(error).toBeInstanceOf(InvalidDependencyError)
+    expect(error).toMatchObject({ code: 'SF112', flowSlug: 'orders', stepSlug: 'a' })
+    expect(error.message).toContain('"lsit"')
+    expect(error.hint).toContain('It depends on: list.')
+    expect(refusalOf(() => named('sendMail', {}))).toMatchObject({ code: 'SF112' })
+    expect(named('list', ['x']).stepOrder).toContain('a')
+    const map = { slug: 'a', array: 'list', [option]: { lsit: ['x'] } } as unknown as { slug: 'a'; array: 'list' }
+    expect(refusalOf(() => flow.map(map, handler))).toMatchObject({ code: 'SF112' })
+    expect(flow.step({ slug: 'a', [option]: { anything: 1 } }, handler).stepOrder).toContain('a')
+  })
+
   it('a map of several dependencies is refused in the words of the SQL interface', () => {
     const options = { slug: 'a', dependsOn: ['sendMail', 'list'] } as unknown as { slug: 'a'; array: 'list' }
     expect(refusalOf(() => flow.map(options, handler))).toMatchObject({

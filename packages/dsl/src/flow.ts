@@ -10,7 +10,7 @@ import type {
   OutputOf,
 } from './flow-types.ts'
 import { checkPattern } from './input-pattern.ts'
-import { checkDependencies } from './invalid-dependency-error.ts'
+import { checkConditionSteps, checkDependencies } from './invalid-dependency-error.ts'
 import { InvalidStepOptionError } from './invalid-step-option-error.ts'
 import type { Json, Jsonified } from './json.ts'
 import { checkSlug } from './slug.ts'
@@ -232,17 +232,14 @@ export class Flow<
     const dependencies = readDependencies(owner, options)
     const isRootMap = stepType === 'map' && dependencies.length === 0
     const condition = checkCondition(owner, options, isRootMap)
+    const step = { flowSlug: this.slug, stepSlug: slug, stepType, dependencies, knownSlugs: this.#stepOrder }
+    const checkedDependencies = checkDependencies(step)
+    checkConditionSteps(step, { if: condition.requiredInputPattern, ifNot: condition.forbiddenInputPattern })
     return Object.freeze({
       slug,
       index: this.#stepOrder.length,
       stepType,
-      dependencies: checkDependencies({
-        flowSlug: this.slug,
-        stepSlug: slug,
-        stepType,
-        dependencies,
-        knownSlugs: this.#stepOrder,
-      }),
+      dependencies: checkedDependencies,
       ...condition,
       whenExhausted: checkSkipMode(owner, 'whenExhausted', options.whenExhausted ?? 'fail'),
       options: checkRuntimeOptions(owner, options, [...RUNTIME_OPTIONS, 'startDelay']),

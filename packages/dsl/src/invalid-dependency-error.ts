@@ -1,6 +1,7 @@
 import { StarflowError } from '@starflow/errors'
+import type { JsonObject } from './json.ts'
 
-/** A dependency that cannot be: an unknown step, one named twice, or a second one of a map (SF112). */
+/** A dependency that cannot be: an unknown step, one named twice, a second one of a map, or a condition on none (SF112). */
 export class InvalidDependencyError extends StarflowError {
   readonly flowSlug: string
   readonly stepSlug: string
@@ -55,4 +56,27 @@ export function checkDependencies(step: {
     }
   }
   return Object.freeze([...dependencies])
+}
+
+/**
+ * Refuses a condition on a step that is no dependency: the input of a step with dependencies is the object of their outputs,
+ * so such a condition could never hold (`if`), or never fail (`ifNot`). A root step's condition is about the flow's input.
+ */
+export function checkConditionSteps(
+  step: { readonly flowSlug: string; readonly stepSlug: string; readonly dependencies: readonly string[] },
+  conditions: Readonly<Record<'if' | 'ifNot', JsonObject | undefined>>,
+): void {
+  const { flowSlug, stepSlug, dependencies } = step
+  if (dependencies.length === 0) return
+  for (const [option, pattern] of Object.entries(conditions)) {
+    const unknown = Object.keys(pattern ?? {}).find((key) => !dependencies.includes(key))
+    if (unknown === undefined) continue
+    throw new InvalidDependencyError({
+      flowSlug,
+      stepSlug,
+      message: `The condition \`${option}\` of step "${stepSlug}" of flow "${flowSlug}" names ${JSON.stringify(unknown)}, which the step does not depend on.`,
+      detail: 'The condition of a step with dependencies is about their outputs, by the name of the step.',
+      hint: `It depends on: ${dependencies.join(', ')}. Correct the name, or add it to dependsOn.`,
+    })
+  }
 }
