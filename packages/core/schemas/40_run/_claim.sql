@@ -3,7 +3,7 @@
 -- checked on the locked task, and a run that ends meanwhile ends the task under its own lock.
 create function pgflow._claim(
   p_queue_name text, p_flow_slug text, p_step_slug text, p_worker_id uuid, p_qty integer, p_on_unsupported text)
-returns setof pgflow.work_item
+returns pgflow.work_item[]
 language plpgsql
 as $$
 declare
@@ -13,18 +13,17 @@ declare
   v_read_counts integer[];
 begin
   if v_worker.state <> 'running' then
-    return next row('worker', null, null, null, null, null, null, null, null, null, v_worker.state)::pgflow.work_item;
-    return;
+    return array[row('worker', null, null, null, null, null, null, null, null, null, v_worker.state)::pgflow.work_item];
   end if;
   if p_qty is null or p_qty <= 0 then
-    return;
+    return null;
   end if;
   if v_worker.is_beat_due then
     perform pgflow._beat_with_claim(p_worker_id);
   end if;
   -- Its queue is being dropped: nothing to claim, and the next call is told so.
   if not pg_try_advisory_xact_lock_shared(pgflow._deletion_lock(p_flow_slug)) then
-    return;
+    return null;
   end if;
 
   select min(coalesce(s.opt_timeout, f.opt_timeout)) as shortest, max(coalesce(s.opt_timeout, f.opt_timeout)) as longest,
@@ -37,7 +36,7 @@ begin
     perform pgflow._refuse_subscription(p_queue_name, p_flow_slug, p_step_slug);
   end if;
   if v_route.is_paused then
-    return;
+    return null;
   end if;
 
   -- A statement of its own: the next one has a newer snapshot and sees the task of every message read. In one statement
@@ -45,19 +44,17 @@ begin
   select array_agg(m.msg_id), array_agg(m.read_ct) into v_ids, v_read_counts
   from pgmq.read(p_queue_name, case when v_route.shortest = v_route.longest then v_route.longest + 2 else 5 end, p_qty) m;
   if v_ids is null then
-    return;
+    return null;
   end if;
 
   if p_on_unsupported = 'halt' and pgflow._halt_on_unsupported(p_queue_name, p_flow_slug, p_step_slug, p_worker_id, v_ids) then
-    return query
-      select 'halted', t.flow_slug, t.run_id, t.step_slug, t.task_index, i.id, null::integer, null::jsonb, null::jsonb, null::integer, null
+    return array(
+      select row('halted', t.flow_slug, t.run_id, t.step_slug, t.task_index, i.id, null, null, null, null, null)::pgflow.work_item
       from unnest(v_ids) i(id)
       left join pgflow.step_tasks t on t.queue_name = p_queue_name and t.message_id = i.id
-      where t.run_id is null or t.flow_slug <> p_flow_slug or t.step_slug <> coalesce(p_step_slug, t.step_slug);
-    return;
+      where t.run_id is null or t.flow_slug <> p_flow_slug or t.step_slug <> coalesce(p_step_slug, t.step_slug));
   end if;
 
-  return query
-    select * from pgflow._claim_messages(p_queue_name, p_flow_slug, p_step_slug, p_worker_id, v_ids, v_read_counts,
-                                         v_route.shortest = v_route.longest);
+  return pgflow._claim_messages(p_queue_name, p_flow_slug, p_step_slug, p_worker_id, v_ids, v_read_counts,
+                                v_route.shortest = v_route.longest);
 end $$;

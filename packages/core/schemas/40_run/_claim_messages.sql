@@ -3,17 +3,18 @@
 -- another transaction and does not hold them, so that what is not claimed is left alone; touching it could wait.
 create function pgflow._claim_messages(
   p_queue_name text, p_flow_slug text, p_step_slug text, p_worker_id uuid, p_ids bigint[], p_read_counts integer[], p_are_hidden boolean)
-returns setof pgflow.work_item
+returns pgflow.work_item[]
 language plpgsql
 as $$
 declare
+  v_now timestamptz := pgflow.clock();
   v_claimed pgflow.work_item[];
 begin
   with claimed as (
     update pgflow.step_tasks t set
-      -- greatest: now() is the start of this transaction, which may have waited for a run lock while a younger one
+      -- greatest: the clock is the start of this transaction, which may have waited for a run lock while a younger one
       -- dispatched the task.
-      status = 'started', attempts_count = t.attempts_count + 1, started_at = greatest(pgflow.clock(), t.queued_at),
+      status = 'started', attempts_count = t.attempts_count + 1, started_at = greatest(v_now, t.queued_at),
       last_worker_id = p_worker_id
     from (
       select e.run_id, e.step_slug, e.task_index
@@ -52,7 +53,8 @@ begin
     end if;
   end if;
   if p_read_counts is not null and coalesce(cardinality(v_claimed), 0) < cardinality(p_ids) then
-    return query select * from pgflow._settle_unclaimed(p_queue_name, p_flow_slug, p_step_slug, p_ids, p_read_counts, v_claimed);
+    return v_claimed || array(
+      select u from pgflow._settle_unclaimed(p_queue_name, p_flow_slug, p_step_slug, p_ids, p_read_counts, v_claimed) u);
   end if;
-  return query select * from unnest(v_claimed);
+  return v_claimed;
 end $$;

@@ -4,9 +4,11 @@ create function pgflow._dispatch(p_ready pgflow.step_states[], p_not_before time
 returns void
 language plpgsql
 as $$
+declare
+  v_now timestamptz := pgflow.clock();
 begin
   insert into pgflow.step_tasks (flow_slug, run_id, step_slug, task_index, message_id, queue_name, input, queued_at)
-  select q.flow_slug, z.run_id, z.step_slug, z.task_index, z.msg_id, q.queue_name, z.input, pgflow.clock()
+  select q.flow_slug, z.run_id, z.step_slug, z.task_index, z.msg_id, q.queue_name, z.input, v_now
   from (
     select s.queue_name, s.flow_slug, s.opt_start_delay as delay,
            array_agg(r.run_id) as run_ids, array_agg(r.step_slug) as slugs,

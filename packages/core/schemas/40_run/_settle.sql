@@ -1,11 +1,12 @@
--- Settles many reports of many runs and tells which were refused, and why; the others were accepted. See README.md in
+-- Settles many reports of many runs and tells which were refused, and why, or null; the others were accepted. See README.md in
 -- this folder for the order of locks: runs first, in one statement; then tasks, states and messages of those runs only.
 -- p_worker_id null: complete_task and fail_task without a fence, for which any started task will do.
 create function pgflow._settle(p_worker_id uuid, p_reports jsonb)
-returns setof pgflow._refused_report
+returns pgflow._refused_report[]
 language plpgsql
 as $$
 declare
+  v_now timestamptz := pgflow.clock();
   v_reports pgflow._report[];
   v_completed pgflow._ended_task[];
   v_failed pgflow._ended_task[];
@@ -16,7 +17,7 @@ declare
   v_more_failed_steps pgflow._failed_step[];
 begin
   if p_reports is null or jsonb_array_length(p_reports) = 0 then
-    return;
+    return null;
   end if;
   v_reports := pgflow._parse_reports(p_reports);
 
@@ -30,7 +31,7 @@ begin
   with changed as (
     update pgflow.step_tasks t set
       -- greatest: this transaction may have begun before the claim that started the task.
-      status = 'completed', completed_at = greatest(pgflow.clock(), t.started_at), output = u.output, error_message = null
+      status = 'completed', completed_at = greatest(v_now, t.started_at), output = u.output, error_message = null
     from unnest(v_reports) u
     where u.status = 'completed' and u.problem is null
       and t.run_id = u.run_id and t.step_slug = u.step_slug and t.task_index = u.task_index and t.status = 'started'
@@ -59,6 +60,7 @@ begin
   end if;
 
   if coalesce(cardinality(v_completed), 0) + coalesce(cardinality(v_failed), 0) < cardinality(v_reports) then
-    return query select * from pgflow._refused_reports(p_worker_id, v_reports, v_completed, v_failed);
+    return array(select r from pgflow._refused_reports(p_worker_id, v_reports, v_completed, v_failed) r);
   end if;
+  return null;
 end $$;

@@ -10,7 +10,7 @@ as $$
 begin
   return query
     select c.flow_slug, c.run_id, c.step_slug, c.task_index, c.msg_id, c.attempt, c.input, c.flow_input
-    from pgflow._claim(claim_tasks.queue_name, claim_tasks.flow_slug, claim_tasks.step_slug, claim_tasks.worker_id, qty, on_unsupported) c
+    from unnest(pgflow._claim(claim_tasks.queue_name, claim_tasks.flow_slug, claim_tasks.step_slug, claim_tasks.worker_id, qty, on_unsupported)) c
     where c.kind = 'claimed';
 end $$;
 comment on function pgflow.claim_tasks(text, text, uuid, integer, text, text) is

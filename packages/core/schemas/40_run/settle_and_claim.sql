@@ -8,16 +8,25 @@ language plpgsql
 set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
 set enable_mergejoin = off set jit = off
 as $$
+declare
+  -- Arrays, not sets: a call of a function that returns a set is a plan to start and a tuplestore to fill, each level again.
+  v_refused pgflow._refused_report[];
+  v_work pgflow.work_item[];
 begin
   if settle_and_claim.worker_id is null or jsonb_typeof(reports) is distinct from 'array' then
     perform pgflow._check_reports(settle_and_claim.worker_id, reports);
   end if;
-  return query
-    select 'refused', null::text, r.run_id, r.step_slug, r.task_index, null::bigint, null::integer, null::jsonb, null::jsonb, null::integer, r.reason
-    from pgflow._settle(settle_and_claim.worker_id, reports) r;
-  return query
-    select c.* from pgflow._claim(settle_and_claim.queue_name, settle_and_claim.flow_slug, settle_and_claim.step_slug,
-                                  settle_and_claim.worker_id, qty, on_unsupported) c;
+  v_refused := pgflow._settle(settle_and_claim.worker_id, reports);
+  if v_refused is not null then
+    return query
+      select 'refused', null::text, r.run_id, r.step_slug, r.task_index, null::bigint, null::integer, null::jsonb, null::jsonb, null::integer, r.reason
+      from unnest(v_refused) r;
+  end if;
+  v_work := pgflow._claim(settle_and_claim.queue_name, settle_and_claim.flow_slug, settle_and_claim.step_slug,
+                          settle_and_claim.worker_id, qty, on_unsupported);
+  if v_work is not null then
+    return query select w.* from unnest(v_work) w;
+  end if;
 end $$;
 comment on function pgflow.settle_and_claim(uuid, jsonb, text, text, integer, text, text) is
   'settle_tasks and claim_tasks in one round trip. Rows by kind: claimed; refused (a report that was not accepted, with its reason); unsupported and halted (messages of others); stalled; worker (reason: why nothing was claimed).';

@@ -8,7 +8,7 @@ declare
   v_refused pgflow._refused_report[];
 begin
   perform pgflow._check_reports(settle_tasks.worker_id, reports);
-  v_refused := array(select r from pgflow._settle(settle_tasks.worker_id, reports) r);
+  v_refused := pgflow._settle(settle_tasks.worker_id, reports);
   return query
     select u.run_id, u.step_slug, u.task_index, r.reason is null, r.reason
     from unnest(pgflow._parse_reports(reports)) with ordinality

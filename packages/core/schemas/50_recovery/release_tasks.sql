@@ -41,7 +41,7 @@ begin
            'retry_delay', 0)), '[]')
   into v_cut_off
   from jsonb_array_elements(tasks) u where (u.value ->> 'started')::boolean;
-  select count(*) into v_refused from pgflow._settle(release_tasks.worker_id, v_cut_off);
+  v_refused := coalesce(cardinality(pgflow._settle(release_tasks.worker_id, v_cut_off)), 0);
 
   return coalesce(cardinality(v_released), 0) + jsonb_array_length(v_cut_off) - v_refused;
 end $$;
