@@ -6,7 +6,8 @@ import { parseDocument } from '../../../functions/_flows/readme-index/parse-docu
 import { reportBrokenLinks, storeDocument } from '../../../functions/_flows/readme-index/store-document.ts'
 import { testDatabase } from '../../../tests/support/test-database.ts'
 import { applyDemoSchema } from '../src/demo/apply-schema.ts'
-import { searchIndex } from '../src/demo/search-index.ts'
+import { commonKeyword } from '../src/demo/demo-index.ts'
+import { hasSearchTerms, searchIndex } from '../src/demo/search-index.ts'
 
 const { sql } = await testDatabase({ template: 'platform' })
 
@@ -90,6 +91,22 @@ describe('with the demo schema', () => {
     expect(await searchIndex(sql, 'red -blue', 5)).toHaveLength(0)
     expect(await searchIndex(sql, 'the', 5)).toHaveLength(0)
     expect(await searchIndex(sql, `'; & | !! <-> "`, 5)).toHaveLength(0)
+  })
+
+  test('words that the index leaves out are told from words that no document has', async () => {
+    expect(await hasSearchTerms(sql, 'the')).toBe(false)
+    expect(await hasSearchTerms(sql, `'; & | "`)).toBe(false)
+    expect(await hasSearchTerms(sql, 'the pool')).toBe(true)
+  })
+
+  test('the keyword to try is one that several documents share, but not all, and that finds them', async () => {
+    expect(await commonKeyword(sql)).toBeUndefined()
+    const keywords = [['install', 'pool'], ['install', 'pool'], ['install', 'it'], ...Array(3).fill(['install'])]
+    for (const [index, words] of keywords.entries()) {
+      await storeDocument(sql, randomUUID(), parsed(`p${index}`, `# P\n\n${words.join(' ')}`), words)
+    }
+    expect(await commonKeyword(sql)).toBe('pool')
+    expect(await searchIndex(sql, 'pool', 5)).toHaveLength(2)
   })
 
   test('control characters of a document never reach the terminal', async () => {

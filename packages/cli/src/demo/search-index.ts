@@ -18,6 +18,14 @@ const MATCH_START = '\u0002'
 const MATCH_STOP = '\u0003'
 const MATCHES = new RegExp(`${MATCH_START}([^${MATCH_STOP}]*)${MATCH_STOP}`, 'g')
 
+/** Whether anything is left to look for: words such as "the" are in every text, and the index leaves them out. */
+export async function hasSearchTerms(sql: Sql, words: string): Promise<boolean> {
+  const [{ terms }] = await sql<[{ terms: number }]>`
+    select numnode(websearch_to_tsquery('english', ${words})) as terms
+  `
+  return terms > 0
+}
+
 /**
  * The documents that fit best, as a search engine would take the words: `"exact phrase"`, `or` and `-without` work.
  * Undefined where the demo has built no index yet.
