@@ -8,6 +8,7 @@ import { readmeIndex } from '../../../functions/_flows/readme-index.ts'
 import { testDatabase } from '../../../tests/support/test-database.ts'
 import { applyDemoSchema } from '../src/demo/apply-schema.ts'
 import { lookForBusyWorkers } from '../src/demo/chaos.ts'
+import { forgetEarlierDemos } from '../src/demo/demo-index.ts'
 import { readProgress } from '../src/demo/progress.ts'
 import { startRuns } from '../src/demo/start-runs.ts'
 import { readRunFacts, summarize } from '../src/demo/summary.ts'
@@ -114,11 +115,21 @@ test('the demo goes from start to summary on the real SQL core', async () => {
   const parser = workers.get('parse')!
   const view = await lookForBusyWorkers(sql, runIds)
   expect(view.busy).toMatchObject([
-    { workerId: parser.workerId, functionName: parser.queueName, queue: parser.queueName },
+    { workerId: parser.workerId, functionName: parser.queueName, step: 'parse', queue: parser.queueName },
   ])
   expect(view.busy[0]!.registeredAtMs).toBeLessThanOrEqual(view.nowMs)
   expect(view.lastStepsStarted).toBe(false)
   expect((await readProgress(sql, flowSlug, runIds)).queues[0]).toMatchObject({ queued: 2, inFlight: 1, attempts: 1 })
+
+  const afterKill = await readProgress(sql, flowSlug, runIds, { killed: [parser.workerId] })
+  expect(afterKill.queues.map((queue) => queue.liveWorkers)).toEqual([0, ...Array(6).fill(1)])
+  // The timeout of parse is 5 s, and 30 s later the task is given out again.
+  expect(afterKill.stranded).toMatchObject({ tasks: 1, backInSeconds: expect.any(Number) })
+  expect(afterKill.stranded!.backInSeconds).toBeGreaterThan(25)
+  expect(afterKill.stranded!.backInSeconds).toBeLessThanOrEqual(35)
+  const idle = workers.get('links')!.workerId
+  expect((await readProgress(sql, flowSlug, runIds, { killed: [idle] })).stranded).toBeNull()
+
   await core.settleTasks(parser.workerId, [
     { ...claimed[0]!, status: 'completed', output: JSON.stringify(await handle(claimed[0]!)) },
   ])
@@ -128,9 +139,17 @@ test('the demo goes from start to summary on the real SQL core', async () => {
   expect(await lookForBusyWorkers(sql, runIds)).toMatchObject({ busy: [], lastStepsStarted: true })
 
   const summary = summarize(await readRunFacts(sql, flowSlug, runIds), {
-    ...{ documents: 3, skippedDocuments: 0, killed: 0, cpuMs: undefined },
+    ...{ documents: 3, skippedDocuments: 0, chaos: false, killed: 0, cpuMs: undefined },
   })
-  expect(summary).toMatchObject({ runs: 3, completed: 3, failed: 0, lost: 0, extraAttempts: 0, brokenLinks: 2 })
+  expect(summary).toMatchObject({
+    runs: 3,
+    completed: 3,
+    failed: 0,
+    lost: 0,
+    extraAttempts: 0,
+    brokenLinks: 2,
+    documentsWithBrokenLinks: 1,
+  })
   expect(Object.fromEntries(summary.queues.map((queue) => [queue.step, queue.tasks]))).toEqual({
     ...{ parse: 3, links: 3, checkLinks: 5, keywords: 3, index: 3, summary: 3, report: 1 },
   })
@@ -144,7 +163,27 @@ test('the demo goes from start to summary on the real SQL core', async () => {
 
 test('a run that was never started counts as lost', async () => {
   const facts = await readRunFacts(sql, flowSlug, [randomUUID()])
-  expect(summarize(facts, { documents: 1, skippedDocuments: 0, killed: 0, cpuMs: undefined })).toMatchObject({
+  expect(
+    summarize(facts, { documents: 1, skippedDocuments: 0, chaos: false, killed: 0, cpuMs: undefined }),
+  ).toMatchObject({
     ...{ completed: 0, failed: 0, lost: 1, tasks: 0, seconds: 0, brokenLinks: 0 },
   })
+})
+
+test('a worker that takes nothing new still counts while it finishes', async () => {
+  const { workerId } = workers.get('report')!
+  const before = (await readProgress(sql, flowSlug, [])).queues.find(({ step }) => step === 'report')!.liveWorkers
+  await sql`update pgflow.workers set deprecated_at = now(), last_heartbeat_at = now() where worker_id = ${workerId}`
+  const after = (await readProgress(sql, flowSlug, [])).queues.find(({ step }) => step === 'report')!.liveWorkers
+  expect([before, after]).toEqual([1, 1])
+})
+
+test('a new demo begins with an empty index, and cancels runs that an interrupted one left open', async () => {
+  const runIds = await startRuns(sql, flowSlug, documents)
+  expect(await sql`select from demo.documents`).not.toHaveLength(0)
+  await forgetEarlierDemos(sql, flowSlug)
+  expect(await sql`select from demo.documents`).toHaveLength(0)
+  expect(await sql`select distinct status from pgflow.runs where run_id = any(${runIds}::uuid[])`).toEqual([
+    { status: 'cancelled' },
+  ])
 })

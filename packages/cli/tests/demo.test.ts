@@ -101,22 +101,31 @@ describe('the demo', () => {
   })
 
   test('loses nothing while workers are killed in the middle of their work', { timeout: 420_000 }, async () => {
-    const { code, stdout, stderr } = await run(['--chaos', '--json', '--data-dir', join(root, 'chaos')])
+    const args = ['--chaos', '--limit', '100', '--json', '--data-dir', join(root, 'chaos')]
+    const { code, stdout, stderr } = await run(args)
     expect(code, stderr).toBe(0)
     const summary = lastLine(stdout) as DemoSummary
-    expect(summary.runs).toBeGreaterThanOrEqual(250)
-    expect(summary).toMatchObject({ completed: summary.runs, failed: 0, lost: 0 })
+    expect(summary).toMatchObject({ runs: 100, completed: 100, failed: 0, lost: 0 })
     expect(summary.killed).toBeGreaterThanOrEqual(5)
     expect(summary.extraAttempts).toBeGreaterThanOrEqual(1)
+    expect(stderr).toContain('(5 so far)')
+    expect(stderr).toMatch(/waiting: .* of (a )?killed workers? comes? back/)
   })
 
-  test('Ctrl-C ends it with all that it started', { timeout: 120_000 }, async () => {
+  test('a second demo beside it is refused by name, and Ctrl-C ends the first with all that it started', {
+    timeout: 120_000,
+  }, async () => {
     const dataDir = join(root, 'interrupted')
     const demo = start(['--json', '--data-dir', dataDir])
     await seen(demo, 'documents; queued/in flight/done')
+    const second = await run(['--json', '--data-dir', dataDir])
+    expect(lastLine(second.stdout)).toMatchObject({
+      error: { code: 'SF507', message: expect.stringMatching(/^Another `npm run demo` \(process \d+\) is running/) },
+    })
     demo.child.kill('SIGINT')
     const { code, stderr } = await demo.exited
     expect(code, stderr).toBe(130)
+    expect(stderr).toContain('Stopped: Postgres and the workers have ended.')
     const search = await run(['search', 'anything', '--json', '--data-dir', dataDir])
     expect(search.stdout + search.stderr).not.toContain('SF507')
   })
@@ -127,6 +136,9 @@ describe('the demo refuses', () => {
     ['a folder that is not there', ['--docs', '/does/not/exist'], {}, 'SF601'],
     ['a limit that is no number', ['--limit', 'many'], {}, 'SF001'],
     ['a DATABASE_URL that is not its own', [], { DATABASE_URL: 'postgres://example.test/db' }, 'SF605'],
+    ['words that are no command', ['serach', 'pool'], {}, 'SF610'],
+    ['options that npm took', [], { npm_lifecycle_event: 'demo', npm_config_chaos: 'true' }, 'SF610'],
+    ['to search for nothing', ['search', ' '], {}, 'SF610'],
     ['to search what it has not indexed', ['search', 'pool'], {}, 'SF603'],
   ])('%s, and leaves nothing behind', async (_what, args, env, code) => {
     const dataDir = join(root, `refused-${code}`)
@@ -141,7 +153,7 @@ describe('the demo refuses', () => {
     await writeFile(join(docs, 'latin1.md'), Uint8Array.from([0x63, 0x61, 0x66, 0xe9]))
     const refused = await run(['--docs', docs, '--json'])
     expect(lastLine(refused.stdout)).toMatchObject({
-      error: { code: 'SF602', detail: '1 document was skipped: 1 not UTF-8' },
+      error: { code: 'SF602', detail: '1 document was skipped: 1 not UTF-8 (latin1.md)' },
     })
   })
 })

@@ -4,6 +4,7 @@ import { type BusyWorker, Chaos, type ChaosPace, type ChaosView } from './chaos.
 const worker = (workerId: string, queue: string, registeredAtMs = 0): BusyWorker => ({
   workerId,
   functionName: queue,
+  step: queue,
   queue,
   registeredAtMs,
 })

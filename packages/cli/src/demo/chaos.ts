@@ -4,6 +4,7 @@ import type { Sql } from 'postgres'
 export interface BusyWorker {
   readonly workerId: string
   readonly functionName: string
+  readonly step: string
   readonly queue: string
   readonly registeredAtMs: number
 }
@@ -20,7 +21,8 @@ interface ChaosOptions {
   readonly look: () => Promise<ChaosView>
   /** Kills the process behind a worker at once; false when it was gone already. */
   readonly kill: (worker: BusyWorker) => boolean | Promise<boolean>
-  readonly onKill?: (worker: BusyWorker) => void
+  /** Told of each kill, and how many it makes. */
+  readonly onKill?: (worker: BusyWorker, killed: number) => void
   /** Called when a look or a kill fails; chaos goes on. */
   readonly onError?: (error: unknown) => void
   /** From 0 to below 1. */
@@ -37,7 +39,8 @@ export interface ChaosPace {
   readonly minAgeMs: number
 }
 
-const MIN_KILLS = 5
+/** A chaos that could not kill so many showed less than it promises, and the summary says so. */
+export const MIN_KILLS = 5
 
 /**
  * Keen at first, so that the kills are had before the work is done. Then it looks at random moments and spares young
@@ -64,6 +67,10 @@ export class Chaos {
 
   get killed(): number {
     return this.#killedIds.size
+  }
+
+  get killedWorkerIds(): readonly string[] {
+    return [...this.#killedIds]
   }
 
   start(): void {
@@ -101,7 +108,7 @@ export class Chaos {
     if (victim === undefined || !(await kill(victim))) return 'nobody'
     this.#killedIds.add(victim.workerId)
     this.#killedAtMs.set(victim.queue, view.nowMs)
-    onKill?.(victim)
+    onKill?.(victim, this.killed)
     return 'killed'
   }
 
@@ -121,7 +128,7 @@ export class Chaos {
 export async function lookForBusyWorkers(sql: Sql, runIds: readonly string[]): Promise<ChaosView> {
   const [row] = await sql<[ChaosView]>`
     with busy as (
-      select distinct workers.worker_id, workers.function_name, workers.queue_name, workers.started_at
+      select distinct workers.worker_id, workers.function_name, workers.queue_name, workers.started_at, step_tasks.step_slug
       from pgflow.step_tasks
       join pgflow.workers on workers.worker_id = step_tasks.last_worker_id
       where step_tasks.run_id = any(${runIds as string[]}::uuid[])
@@ -133,6 +140,7 @@ export async function lookForBusyWorkers(sql: Sql, runIds: readonly string[]): P
       coalesce((select jsonb_agg(jsonb_build_object(
         'workerId', worker_id,
         'functionName', function_name,
+        'step', step_slug,
         'queue', queue_name,
         'registeredAtMs', extract(epoch from started_at) * 1000
       )) from busy), '[]') as busy,

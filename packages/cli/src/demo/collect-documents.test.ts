@@ -67,7 +67,12 @@ test('documents that are not UTF-8 or too large are skipped and counted, the res
     { path: 'large.md', reason: 'too large' },
     { path: 'latin1.md', reason: 'not UTF-8' },
   ])
-  expect(describeSkipped(skipped)).toBe('2 documents were skipped: 1 too large, 1 not UTF-8')
+  expect(describeSkipped(skipped)).toBe('2 documents were skipped: 1 over 200 KB (large.md), 1 not UTF-8 (latin1.md)')
+})
+
+test('of many skipped files the first few are named, without control characters', () => {
+  const skipped = ['a\u001b[31m', 'b', 'c', 'd'].map((path) => ({ path, reason: 'not UTF-8' as const }))
+  expect(describeSkipped(skipped)).toBe('4 documents were skipped: 4 not UTF-8 (a [31m, b, c, …)')
 })
 
 test('a folder gives all its Markdown, and stops at the limit', async () => {
@@ -97,6 +102,12 @@ test('a folder that cannot be read, and one without documents, are refused by na
     await expect(collectPackageReadmes(folder)).rejects.toMatchObject({ code: 'SF601' })
   }
   await expect(collectFolder(root)).rejects.toMatchObject({ code: 'SF602', message: expect.stringContaining(root) })
+  await expect(collectFolder(join(root, 'file.txt'))).rejects.toMatchObject({
+    message: `${join(root, 'file.txt')} is a file, not a folder.`,
+    hint: expect.stringContaining(root),
+  })
+  await expect(collectFolder(root)).rejects.toMatchObject({ hint: expect.stringMatching(/\.md or \.markdown/) })
+  await expect(collectPackageReadmes(root)).rejects.toMatchObject({ hint: expect.stringContaining('npm ci') })
   await write('bad.md', Uint8Array.from([0xff]))
-  await expect(collectFolder(root)).rejects.toMatchObject({ detail: '1 document was skipped: 1 not UTF-8' })
+  await expect(collectFolder(root)).rejects.toMatchObject({ detail: '1 document was skipped: 1 not UTF-8 (bad.md)' })
 })

@@ -1,7 +1,8 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
-import { basename, join, relative, resolve, sep } from 'node:path'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { StarflowError } from '@starflow/errors'
 import type { DocumentInput } from '../../../../functions/_flows/readme-index/document.ts'
+import { printable } from './printable.ts'
 
 /** Documents above this size, in bytes, are skipped: a handler must stay far below the CPU limit of an edge function. */
 export const MAX_DOCUMENT_BYTES = 200_000
@@ -10,6 +11,9 @@ export const MAX_DOCUMENT_BYTES = 200_000
 export const MAX_LISTED_FILES = 1_000
 
 const README = /^readme\.(md|markdown)$/i
+/** How many skipped files are named. */
+const MAX_NAMED = 3
+
 const MARKDOWN = /\.(md|markdown)$/i
 
 export interface SkippedDocument {
@@ -36,7 +40,7 @@ export async function collectPackageReadmes(
   const root = resolve(nodeModules)
   const packages = await findPackages(root)
   const seen = new Set<string>()
-  return collect(root, limit, async function* () {
+  return collect(root, limit, NO_PACKAGES, async function* () {
     for (const directory of packages) {
       const readme = (await namesIn(directory)).find((name) => README.test(name))
       if (readme === undefined) continue
@@ -59,12 +63,15 @@ export async function collectFolder(folder: string, limit = Number.POSITIVE_INFI
   await assertReadableFolder(root)
   const all = await walk(root)
   const files = { files: all.slice(0, MAX_LISTED_FILES), filesComplete: all.length <= MAX_LISTED_FILES }
-  return collect(root, limit, async function* () {
+  return collect(root, limit, NO_MARKDOWN, async function* () {
     for (const path of all) {
       if (MARKDOWN.test(path)) yield { package: basename(root), path, file: join(root, path), files: async () => files }
     }
   })
 }
+
+const NO_PACKAGES = 'Run `npm ci` first, or name a folder of Markdown files with --docs.'
+const NO_MARKDOWN = 'Name a folder that holds files ending in .md or .markdown, in subfolders too.'
 
 interface Candidate {
   readonly package: string
@@ -74,7 +81,12 @@ interface Candidate {
   files(): Promise<Pick<DocumentInput, 'files' | 'filesComplete'>>
 }
 
-async function collect(root: string, limit: number, candidates: () => AsyncIterable<Candidate>): Promise<Collection> {
+async function collect(
+  root: string,
+  limit: number,
+  hint: string,
+  candidates: () => AsyncIterable<Candidate>,
+): Promise<Collection> {
   const documents: DocumentInput[] = []
   const skipped: SkippedDocument[] = []
   for await (const candidate of candidates()) {
@@ -97,19 +109,30 @@ async function collect(root: string, limit: number, candidates: () => AsyncItera
       code: 'SF602',
       message: `There is no document to index in ${root}.`,
       detail: skipped.length === 0 ? undefined : describeSkipped(skipped),
-      hint: 'Run `npm ci` first, or name a folder of Markdown files with --docs.',
+      hint,
       fields: { folder: root, skipped: skipped.length },
     })
   }
   return { documents, skipped }
 }
 
-/** For example: `3 documents were skipped: 2 not UTF-8, 1 too large`. */
+/** For example: `2 documents were skipped: 1 over 200 KB (guide/big.md), 1 not UTF-8 (old.md)`. */
 export function describeSkipped(skipped: readonly SkippedDocument[]): string {
-  const counts = new Map<string, number>()
-  for (const { reason } of skipped) counts.set(reason, (counts.get(reason) ?? 0) + 1)
-  const reasons = [...counts].map(([reason, count]) => `${count} ${reason}`).join(', ')
+  const paths = new Map<SkippedDocument['reason'], string[]>()
+  for (const { reason, path } of skipped) paths.set(reason, [...(paths.get(reason) ?? []), printable(path)])
+  const reasons = [...paths]
+    .map(([reason, all]) => {
+      const named = all.slice(0, MAX_NAMED).join(', ')
+      return `${all.length} ${REASONS[reason]} (${named}${all.length > MAX_NAMED ? ', …' : ''})`
+    })
+    .join(', ')
   return `${skipped.length} document${skipped.length === 1 ? ' was' : 's were'} skipped: ${reasons}`
+}
+
+const REASONS: Readonly<Record<SkippedDocument['reason'], string>> = {
+  'too large': `over ${MAX_DOCUMENT_BYTES / 1_000} KB`,
+  'not UTF-8': 'not UTF-8',
+  unreadable: 'unreadable',
 }
 
 async function readMarkdown(file: string): Promise<{ text: string } | { reason: SkippedDocument['reason'] }> {
@@ -186,11 +209,12 @@ async function assertReadableFolder(folder: string): Promise<void> {
   try {
     await readdir(folder)
   } catch (error) {
+    const isFile = (error as NodeJS.ErrnoException).code === 'ENOTDIR'
     throw new StarflowError({
       code: 'SF601',
-      message: `The folder ${folder} cannot be read.`,
+      message: isFile ? `${folder} is a file, not a folder.` : `The folder ${folder} cannot be read.`,
       detail: error instanceof Error ? error.message : String(error),
-      hint: 'Check that it exists, is a folder, and may be listed by your user.',
+      hint: isFile ? `Name its folder: ${dirname(folder)}` : 'Check that it exists and may be listed by your user.',
       fields: { folder },
       cause: error,
     })

@@ -23,7 +23,11 @@ export function addDemoCommand(program: Command, outputFor: OutputFor): void {
     .option('--data-dir <folder>', 'where the local database lives (default: .starflow/demo)')
     .option('--yes', 'recreate an outdated local database without asking, and go on although DATABASE_URL is set')
     .option('--json', 'end with one line of JSON; everything else goes to standard error')
-    .action(async (options: Omit<DemoOptions, 'limit'> & { limit?: string; json?: boolean }) => {
+    // Refused by the action, which knows what was meant.
+    .allowExcessArguments()
+    .action(async (options: Omit<DemoOptions, 'limit'> & { limit?: string; json?: boolean }, command: Command) => {
+      refuseLostOptions(process.env, command.args)
+      refuseUnknownWord(command.args)
       const limit = parseLimit(options.limit)
       const output = outputFor(options)
       const { signal, release } = untilInterrupted()
@@ -31,7 +35,10 @@ export function addDemoCommand(program: Command, outputFor: OutputFor): void {
         const summary = await runDemo({ ...options, limit }, output, signal)
         if (summary.failed + summary.lost > 0) throw new CommandEnded(EXIT_CODES.failed)
       } catch (error) {
-        if (signal.aborted) throw new CommandEnded(EXIT_CODES.interrupted)
+        if (signal.aborted) {
+          output.problem('Stopped: Postgres and the workers have ended.')
+          throw new CommandEnded(EXIT_CODES.interrupted)
+        }
         throw error
       } finally {
         release()
@@ -51,6 +58,48 @@ export function addDemoCommand(program: Command, outputFor: OutputFor): void {
       const limit = parseLimit(options.limit) ?? DEFAULT_HITS
       await searchDocuments(words.join(' '), { ...options, limit }, outputFor(options))
     })
+}
+
+const OPTIONS = ['docs', 'limit', 'chaos', 'keep', 'data-dir']
+
+/**
+ * `npm run demo --chaos` gives the option to npm, which leaves it in the environment of the script and nowhere else.
+ *
+ * @throws StarflowError SF610
+ */
+export function refuseLostOptions(env: Readonly<Record<string, string | undefined>>, args: readonly string[]): void {
+  if (env.npm_lifecycle_event !== 'demo') return
+  const values = [...args]
+  const lost = OPTIONS.flatMap((name) => {
+    const value = env[`npm_config_${name.replaceAll('-', '_')}`]
+    if (value === undefined || value === '') return []
+    // npm takes `--limit=10` whole, and of `--limit 10` only the name.
+    const given = value === 'true' && name !== 'chaos' && name !== 'keep' ? values.shift() : value
+    return given === undefined || given === 'true' ? [`--${name}`] : [`--${name} ${given}`]
+  })
+  if (lost.length === 0) return
+  throw new StarflowError({
+    code: 'SF610',
+    message: `npm took ${lost.join(' ')} for an option of its own.`,
+    detail: 'Only what stands behind `--` reaches the demo.',
+    hint: `Put -- before the options: npm run demo -- ${[...lost, ...values].join(' ')}`,
+  })
+}
+
+/**
+ * The demo itself takes no words: what looks like one is a misspelt command.
+ *
+ * @throws StarflowError SF610
+ */
+export function refuseUnknownWord([word, ...rest]: readonly string[]): void {
+  if (word === undefined) return
+  const words = /^s\w*[rc]\w*h$/i.test(word) ? rest : [word, ...rest]
+  throw new StarflowError({
+    code: 'SF610',
+    message: `"demo ${word}" is not a command.`,
+    detail: 'Known commands: demo, demo search.',
+    hint: `To search the index: npm run demo -- search "${words.join(' ') || 'markdown parser'}"`,
+  })
 }
 
 /**

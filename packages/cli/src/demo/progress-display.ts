@@ -38,7 +38,12 @@ function terminalDisplay({ colors, writeLine }: DisplayOptions, terminal: NodeJS
     },
     update(progress, elapsedMs) {
       const [header, ...rows] = progressTable(progress)
-      current = [progressBar(progress, elapsedMs), '', colors.dim(header!), ...rows].join('\n')
+      const waiting = describeStranded(progress)
+      current = [
+        progressBar(progress, elapsedMs),
+        ...(waiting === undefined ? [] : [waiting]),
+        ...['', colors.dim(header!), ...rows],
+      ].join('\n')
       draw(current)
     },
     done() {
@@ -55,7 +60,8 @@ function plainDisplay({ writeLine, plainIntervalMs = 5_000 }: DisplayOptions): P
   return {
     note: writeLine,
     update(progress, elapsedMs) {
-      lastLine = progressLine(progress, elapsedMs)
+      const waiting = describeStranded(progress)
+      lastLine = `${progressLine(progress, elapsedMs)}${waiting === undefined ? '' : `; ${waiting}`}`
       lastShown = elapsedMs >= nextAtMs
       if (!lastShown) return
       nextAtMs = elapsedMs + plainIntervalMs
@@ -80,10 +86,19 @@ export function progressBar({ runs }: Progress, elapsedMs: number): string {
   return `${bar}  ${formatCount(ended)} of ${formatCount(all)} documents${failed}  ${formatDuration(elapsedMs)}`
 }
 
+/** Says why nothing moves for a while after a kill; undefined when nothing waits for that reason. */
+export function describeStranded({ stranded }: Progress): string | undefined {
+  if (stranded === null) return undefined
+  const { tasks, backInSeconds } = stranded
+  const what = tasks === 1 ? '1 task of a killed worker' : `${formatCount(tasks)} tasks of killed workers`
+  const when = backInSeconds === 0 ? 'now' : `in ${backInSeconds} s`
+  return tasks === 1 ? `waiting: ${what} comes back ${when}` : `waiting: ${what} come back ${when}`
+}
+
 export function progressTable({ queues }: Progress): string[] {
   const right = (title: string) => ({ title, align: 'right' as const })
   return textTable(
-    [{ title: 'queue' }, right('queued'), right('in flight'), right('done'), right('live workers')],
+    [{ title: 'queue' }, right('queued'), right('in flight'), right('done'), right('workers')],
     queues.map((queue) => [
       queue.queue,
       ...[queue.queued, queue.inFlight, queue.done, queue.liveWorkers].map(formatCount),

@@ -1,7 +1,7 @@
 import pc from 'picocolors'
 import { expect, test } from 'vitest'
 import { describeOpenWork, hasAdvanced, type Progress, type QueueProgress } from './progress.ts'
-import { createProgressDisplay, progressBar, progressTable } from './progress-display.ts'
+import { createProgressDisplay, describeStranded, progressBar, progressTable } from './progress-display.ts'
 
 const queue = (more: Partial<QueueProgress> = {}): QueueProgress => ({
   step: 'parse',
@@ -16,6 +16,7 @@ const queue = (more: Partial<QueueProgress> = {}): QueueProgress => ({
 const progress = (more: Partial<Progress> = {}): Progress => ({
   runs: { started: 2, completed: 5, failed: 1 },
   queues: [queue()],
+  stranded: null,
   ...more,
 })
 
@@ -41,9 +42,23 @@ test('the bar fills with the runs that ended, failed ones too', () => {
 
 test('the table has one aligned row per queue', () => {
   expect(progressTable(progress())).toEqual([
-    'queue                 queued  in flight   done  live workers',
-    'readmeindexv1__parse       3          2  1,200             1',
+    'queue                 queued  in flight   done  workers',
+    'readmeindexv1__parse       3          2  1,200        1',
   ])
+})
+
+test('while tasks of killed workers are awaited, the display says until when', () => {
+  expect(describeStranded(progress())).toBeUndefined()
+  expect(describeStranded(progress({ stranded: { tasks: 10, backInSeconds: 21 } }))).toBe(
+    'waiting: 10 tasks of killed workers come back in 21 s',
+  )
+  expect(describeStranded(progress({ stranded: { tasks: 1, backInSeconds: 0 } }))).toBe(
+    'waiting: 1 task of a killed worker comes back now',
+  )
+  const lines: string[] = []
+  const display = createProgressDisplay({ writeLine: (text) => lines.push(text), colors: pc.createColors(false) })
+  display.update(progress({ stranded: { tasks: 10, backInSeconds: 21 } }), 0)
+  expect(lines[0]).toContain('waiting: 10 tasks of killed workers come back in 21 s')
 })
 
 test('a stream that is no terminal gets plain lines now and then, and always the last state', () => {

@@ -4,6 +4,14 @@ import type { Sql } from 'postgres'
 export interface Progress {
   readonly runs: { readonly started: number; readonly completed: number; readonly failed: number }
   readonly queues: readonly QueueProgress[]
+  /** What killed workers had in hand; null where nothing waits for that reason. */
+  readonly stranded: StrandedTasks | null
+}
+
+export interface StrandedTasks {
+  readonly tasks: number
+  /** Until the first of them may be given out again, in seconds of the database's clock; 0 when it is due. */
+  readonly backInSeconds: number
 }
 
 export interface QueueProgress {
@@ -14,12 +22,23 @@ export interface QueueProgress {
   /** Ended in any way. */
   readonly done: number
   readonly attempts: number
+  /** Also workers that take nothing new and finish what they hold; none that is known to be killed. */
   readonly liveWorkers: number
 }
 
+/** `killed` workers count no more, though the database takes them for alive until their heartbeats are missed. */
+interface ProgressOptions {
+  readonly killed?: readonly string[]
+}
+
 /** One query for everything a tick shows. Queues come in the order of the flow's steps, also those without a task yet. */
-export async function readProgress(sql: Sql, flowSlug: string, runIds: readonly string[]): Promise<Progress> {
-  const [row] = await sql<[{ runs: Progress['runs']; queues: QueueProgress[] }]>`
+export async function readProgress(
+  sql: Sql,
+  flowSlug: string,
+  runIds: readonly string[],
+  { killed = [] }: ProgressOptions = {},
+): Promise<Progress> {
+  const [row] = await sql<[Progress]>`
     with run_counts as (
       select
         count(*) filter (where status = 'started') as started,
@@ -42,11 +61,29 @@ export async function readProgress(sql: Sql, flowSlug: string, runIds: readonly 
     live_workers as (
       select queue_name, count(*) as workers
       from pgflow.workers
-      where stopped_at is null and deprecated_at is null and last_heartbeat_at > now() - interval '12 seconds'
+      where stopped_at is null
+        and last_heartbeat_at > now() - interval '12 seconds'
+        and worker_id <> all(${killed as string[]}::uuid[])
       group by queue_name
+    ),
+    stranded as (
+      -- A started task may be given out again 30 s after its timeout.
+      select
+        count(*) as tasks,
+        greatest(0, ceil(extract(epoch from
+          min(step_tasks.started_at + make_interval(secs => coalesce(steps.opt_timeout, flows.opt_timeout) + 30))
+          - clock_timestamp())))::int as "backInSeconds"
+      from pgflow.step_tasks
+      join pgflow.steps using (flow_slug, step_slug)
+      join pgflow.flows using (flow_slug)
+      where step_tasks.run_id = any(${runIds as string[]}::uuid[])
+        and step_tasks.status = 'started'
+        and step_tasks.last_worker_id = any(${killed as string[]}::uuid[])
+      having count(*) > 0
     )
     select
       (select to_jsonb(run_counts) from run_counts) as runs,
+      (select to_jsonb(stranded) from stranded) as stranded,
       coalesce(jsonb_agg(jsonb_build_object(
         'step', steps.step_slug,
         'queue', steps.queue_name,

@@ -1,13 +1,14 @@
 import { join, relative, resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { fileURLToPath } from 'node:url'
-import { StarflowError } from '@starflow/errors'
+import { isStarflowError, StarflowError } from '@starflow/errors'
 import type { Sql } from 'postgres'
 import type { Output } from '../output/output.ts'
 import { formatDuration } from '../output/text-table.ts'
 import { applyDemoSchema } from './apply-schema.ts'
 import { Chaos, lookForBusyWorkers } from './chaos.ts'
 import { type Collection, collectFolder, collectPackageReadmes, describeSkipped } from './collect-documents.ts'
+import { commonKeyword, forgetEarlierDemos } from './demo-index.ts'
 import { type DemoPlatform, startDemoPlatform } from './demo-platform.ts'
 import { describeOpenWork, hasAdvanced, type Progress, readProgress } from './progress.ts'
 import { createProgressDisplay, type ProgressDisplay } from './progress-display.ts'
@@ -63,16 +64,19 @@ export async function runDemo(options: DemoOptions, output: Output, interrupted:
     functionsDir: join(REPOSITORY, 'functions'),
     note: display.note,
     mayRecreate: () => confirmRecreation(options, output, say),
+  }).catch((error: unknown) => {
+    throw isStarflowError(error, 'SF507') ? anotherDemo(error) : error
   })
   try {
     interrupted.throwIfAborted()
     await applyDemoSchema(platform.sql)
+    await forgetEarlierDemos(platform.sql, DEMO_FLOW)
     await platform.sql`select pgflow.set_setting('max_requeues', ${options.chaos ? '9' : null})`
     await waitForWorkers(platform.sql, DEMO_FLOW, { since: new Date(startedAt), signal: interrupted })
     say(`Ready in ${formatDuration(Date.now() - startedAt)}. The first workers were started by pings of the ticker.`)
     const summary = await indexDocuments(platform, collection, display, { chaos: options.chaos === true, interrupted })
-    display.done()
-    say(['', ...summaryLines(summary), '', ...nextCommands(options)].join('\n'))
+    const keyword = await commonKeyword(platform.sql)
+    say(['', ...summaryLines(summary), '', ...nextCommands(options, keyword)].join('\n'))
     output.result(summary)
     if (options.keep) await keepRunning(platform, say, interrupted)
     return summary
@@ -95,15 +99,21 @@ async function indexDocuments(
   const { sql } = platform
   const runIds = await startRuns(sql, DEMO_FLOW, collection.documents, interrupted)
   const killer = chaos ? createChaos(platform, runIds, display) : undefined
+  let last: Progress
   killer?.start()
   try {
-    await watchUntilEnded(sql, runIds, display, interrupted)
+    last = await watchUntilEnded(sql, runIds, display, interrupted, () => killer?.killedWorkerIds ?? [])
   } finally {
     await killer?.stop()
   }
-  return summarize(await readRunFacts(sql, DEMO_FLOW, runIds), {
+  const facts = await readRunFacts(sql, DEMO_FLOW, runIds)
+  // The database's clock, so that the bar ends with the time of the summary.
+  display.update(last, facts.seconds * 1_000)
+  display.done()
+  return summarize(facts, {
     documents: collection.documents.length,
     skippedDocuments: collection.skipped.length,
+    chaos,
     killed: killer?.killed ?? 0,
     cpuMs: platform.cpuMs(),
   })
@@ -113,7 +123,7 @@ function createChaos(platform: DemoPlatform, runIds: readonly string[], display:
   return new Chaos({
     look: () => lookForBusyWorkers(platform.sql, runIds),
     kill: (worker) => platform.killWorker(worker),
-    onKill: ({ functionName, workerId }) => display.note(`chaos: killed worker ${workerId} of ${functionName}`),
+    onKill: ({ step }, killed) => display.note(`chaos: killed the worker of ${step} (${killed} so far)`),
     onError: (error) => display.note(`chaos: ${error instanceof Error ? error.message : String(error)}`),
   })
 }
@@ -123,15 +133,16 @@ async function watchUntilEnded(
   runIds: readonly string[],
   display: ProgressDisplay,
   interrupted: AbortSignal,
-): Promise<void> {
+  killed: () => readonly string[],
+): Promise<Progress> {
   const startedAt = Date.now()
   let last: { progress: Progress; at: number } | undefined
   for (;;) {
     interrupted.throwIfAborted()
-    const progress = await readProgress(sql, DEMO_FLOW, runIds)
+    const progress = await readProgress(sql, DEMO_FLOW, runIds, { killed: killed() })
     const now = Date.now()
+    if (progress.runs.completed + progress.runs.failed >= runIds.length) return progress
     display.update(progress, now - startedAt)
-    if (progress.runs.completed + progress.runs.failed >= runIds.length) return
     if (last === undefined || hasAdvanced(last.progress, progress)) last = { progress, at: now }
     if (now - last.at >= NO_PROGRESS_MS) throw noProgress(progress)
     await pause(TICK_MS, interrupted)
@@ -158,6 +169,9 @@ async function keepRunning(
       'The platform stays up until Ctrl-C.',
       `  database  ${platform.databaseUrl}`,
       `  API       ${platform.apiUrl}`,
+      'Some SQL to begin with:',
+      '  select package, title, keywords from demo.documents order by words desc limit 5;',
+      '  select step_slug, status, count(*) from pgflow.step_tasks group by 1, 2 order by 1;',
     ].join('\n'),
   )
   await new Promise<void>((resolve) => {
@@ -178,11 +192,11 @@ async function confirmRecreation({ yes }: DemoOptions, output: Output, say: (tex
   return !/^n/i.test(answer.trim())
 }
 
-function nextCommands({ chaos, dataDir }: DemoOptions): string[] {
+function nextCommands({ chaos, dataDir }: DemoOptions, keyword: string | undefined): string[] {
   const where = dataDir === undefined ? '' : ` --data-dir ${dataDir}`
   return [
     'Next, try:',
-    `  npm run demo -- search "connection pool"${where}`,
+    ...(keyword === undefined ? [] : [`  npm run demo -- search "${keyword}"${where}`]),
     chaos ? `  npm run demo -- --keep${where}` : `  npm run demo -- --chaos${where}   (kills workers while they work)`,
   ]
 }
@@ -196,9 +210,21 @@ function refuseForeignDatabase({ yes }: DemoOptions): void {
   if (!process.env.DATABASE_URL || yes) return
   throw new StarflowError({
     code: 'SF605',
-    message: 'DATABASE_URL is set, and the demo does not touch that database.',
-    detail: 'The demo always runs on a Postgres of its own, in its data directory.',
-    hint: 'Unset DATABASE_URL, or pass --yes to run on the local database of the demo all the same.',
+    message: 'DATABASE_URL is set, but the demo would not use that database.',
+    detail:
+      'It always runs on a Postgres of its own, in its data folder. Whoever sets DATABASE_URL may expect their own database to be indexed, so the demo asks first.',
+    hint: 'Pass --yes to go on (your database is not touched), or unset DATABASE_URL.',
+  })
+}
+
+function anotherDemo(error: StarflowError): StarflowError {
+  return new StarflowError({
+    code: 'SF507',
+    message: `Another \`npm run demo\` (process ${error.fields.pid}) is running.`,
+    detail: error.message,
+    hint: 'Wait for it, stop it with Ctrl-C, or use another folder: npm run demo -- --data-dir <folder>',
+    fields: error.fields,
+    cause: error,
   })
 }
 

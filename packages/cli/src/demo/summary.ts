@@ -1,5 +1,6 @@
 import type { Sql } from 'postgres'
 import { formatCount, formatDuration, textTable } from '../output/text-table.ts'
+import { MIN_KILLS } from './chaos.ts'
 
 /** What a demo came to; with `--json` this is the last line. */
 export interface DemoSummary {
@@ -8,6 +9,7 @@ export interface DemoSummary {
   readonly failed: number
   /** Documents without a run that ended. */
   readonly lost: number
+  readonly chaos: boolean
   /** Workers that chaos killed. */
   readonly killed: number
   readonly tasks: number
@@ -17,6 +19,8 @@ export interface DemoSummary {
   readonly seconds: number
   readonly queues: readonly QueueSummary[]
   readonly brokenLinks: number
+  /** A document has a report only if one of its links is broken. */
+  readonly documentsWithBrokenLinks: number
   readonly skippedDocuments: number
   /** CPU of the worker functions after their boot; null where the host cannot tell. */
   readonly cpuMsPerTask: number | null
@@ -38,6 +42,7 @@ interface RunFacts {
   seconds: number
   queues: QueueSummary[]
   brokenLinks: number
+  documentsWithBrokenLinks: number
 }
 
 /** What the database knows of the given runs, in one query. */
@@ -68,6 +73,8 @@ export async function readRunFacts(sql: Sql, flowSlug: string, runIds: readonly 
       (select failed from demo_runs)::int as failed,
       (select seconds from demo_runs)::float8 as seconds,
       (select count(*) from demo.broken_links where run_id = any(${runIds as string[]}::uuid[]))::int as "brokenLinks",
+      (select count(distinct document_id) from demo.broken_links where run_id = any(${runIds as string[]}::uuid[]))::int
+        as "documentsWithBrokenLinks",
       coalesce(jsonb_agg(jsonb_build_object(
         'queue', steps.queue_name,
         'step', steps.step_slug,
@@ -87,6 +94,7 @@ export async function readRunFacts(sql: Sql, flowSlug: string, runIds: readonly 
 export interface DemoFacts {
   readonly documents: number
   readonly skippedDocuments: number
+  readonly chaos: boolean
   readonly killed: number
   /** CPU of all worker functions together, where the host can tell. */
   readonly cpuMs: number | undefined
@@ -100,12 +108,14 @@ export function summarize(facts: RunFacts, demo: DemoFacts): DemoSummary {
     completed: facts.completed,
     failed: facts.failed,
     lost: demo.documents - facts.completed - facts.failed,
+    chaos: demo.chaos,
     killed: demo.killed,
     tasks,
     extraAttempts: total((queue) => Math.max(0, queue.attempts - queue.tasks)),
     seconds: Math.round(facts.seconds * 100) / 100,
     queues: facts.queues,
     brokenLinks: facts.brokenLinks,
+    documentsWithBrokenLinks: facts.documentsWithBrokenLinks,
     skippedDocuments: demo.skippedDocuments,
     cpuMsPerTask: demo.cpuMs === undefined || tasks === 0 ? null : Math.round((demo.cpuMs / tasks) * 100) / 100,
   }
@@ -126,20 +136,32 @@ export function summaryLines(summary: DemoSummary): string[] {
   const facts: [string, string][] = [
     ['runs', `${formatCount(summary.completed)} completed, ${summary.failed} failed, ${summary.lost} lost`],
     ['tasks', `${formatCount(summary.tasks)} in ${formatDuration(summary.seconds * 1_000)} (${rate} tasks/s)`],
-    ['broken links', formatCount(summary.brokenLinks)],
+    [
+      'broken links',
+      `${formatCount(summary.brokenLinks)} in ${documents(summary.documentsWithBrokenLinks)}: only these have a report`,
+    ],
   ]
-  if (summary.cpuMsPerTask !== null) facts.push(['CPU per task', `${summary.cpuMsPerTask} ms`])
-  if (summary.skippedDocuments > 0)
-    facts.push([
-      'skipped',
-      `${formatCount(summary.skippedDocuments)} document${summary.skippedDocuments === 1 ? '' : 's'}`,
-    ])
-  if (summary.killed > 0) {
-    facts.push([
-      'chaos',
-      `${summary.killed} workers killed, at a cost of ${formatCount(summary.extraAttempts)} extra attempts`,
-    ])
-  }
+  if (summary.cpuMsPerTask !== null)
+    facts.push(['CPU per task', `${summary.cpuMsPerTask} ms in the worker functions, without their boot`])
+  if (summary.skippedDocuments > 0) facts.push(['skipped', documents(summary.skippedDocuments)])
+  if (summary.chaos) facts.push(['chaos', describeChaos(summary)])
   const width = Math.max(...facts.map(([name]) => name.length))
-  return [...table, '', ...facts.map(([name, value]) => `${name.padEnd(width)}  ${value}`)]
+  return [
+    ...table,
+    'wait: from queued to started. All documents are queued at once: that of the',
+    'first step is the backlog.',
+    '',
+    ...facts.map(([name, value]) => `${name.padEnd(width)}  ${value}`),
+  ]
+}
+
+function describeChaos({ killed, extraAttempts }: DemoSummary): string {
+  const workers = killed === 1 ? '1 worker' : `${killed} workers`
+  const cost = `${formatCount(extraAttempts)} extra ${extraAttempts === 1 ? 'attempt' : 'attempts'}`
+  if (killed >= MIN_KILLS) return `${workers} killed, at a cost of ${cost}`
+  return `only ${workers} killed: the work was done before ${MIN_KILLS} were`
+}
+
+function documents(count: number): string {
+  return `${formatCount(count)} document${count === 1 ? '' : 's'}`
 }
