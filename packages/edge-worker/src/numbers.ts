@@ -18,6 +18,13 @@ export const HEARTBEAT_HEDGE_MS = 2000
 
 /** How long started handlers get to end once the worker is told to stop. */
 export const SHUTDOWN_GRACE_MS = 5000
+/** How long a process lets started handlers finish after a signal, before it tells them; less than the 30 s of most supervisors. */
+export const DEFAULT_DRAIN_TIMEOUT_MS = 20_000
+/** How often a process whose function is disabled looks whether it still is. */
+export const FENCED_RETRY_MS = 2000
+/** How long a process waits after a start that failed, doubling. */
+export const START_RETRY_MIN_MS = 1000
+export const START_RETRY_MAX_MS = 30_000
 /** How long the last database calls of a stopping worker may take. */
 export const FAREWELL_MS = 2000
 

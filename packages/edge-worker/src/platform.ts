@@ -11,6 +11,8 @@ export interface Platform {
   readonly env: Readonly<Record<string, string>>
   /** How long this instance may live in all, or null without a limit. Milliseconds. */
   readonly wallClockMs: number | null
+  /** How long started handlers may go on in peace once the host wants this instance to end. 0: they are told at once. */
+  readonly drainTimeoutMs: number
   /** How long this instance has lived, and with it how old the loaded code is. Milliseconds. */
   ageMs(): number
   /** The name under which this instance's workers are known; null where the request does not tell one. */
@@ -21,6 +23,8 @@ export interface Platform {
   extendLifetime(promise: Promise<unknown>): void
   /** Answers requests from now on. A `process` platform may have none to answer. */
   serve(handler: (request: Request) => Promise<Response>): void
+  /** A worker that starts by itself has met what no retry can mend. */
+  cannotGoOn(): void
 }
 
 /** First segment of the path: `/my-worker/health` belongs to the function `my-worker`. */

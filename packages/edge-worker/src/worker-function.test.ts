@@ -91,14 +91,14 @@ describe('WorkerFunction, asked over HTTP', () => {
     expect(sql.claims[0]).toMatchObject({ queueName: 'persisted_queue', stepSlug: 'pack', flowSlug: 'orders' })
   })
 
-  it('answers fenced while the function is disabled, claims nothing, and tries again at the next request', async () => {
+  it('answers fenced while the function is disabled, claims nothing, and tries again under the same id at the next request', async () => {
     const { ask, sql, eventNames } = setUp()
     sql.workerState = 'fenced'
     expect(await ask()).toMatchObject({ http: 200, status: 'fenced' })
     expect(sql.calls).toEqual(['ensureFlowCompiled', 'registerWorker', 'markWorkerStopped'])
     expect(eventNames()).toContain('worker.fenced')
     sql.workerState = 'running'
-    expect(await ask()).toMatchObject({ status: 'started', workerId: 'worker-2' })
+    expect(await ask()).toMatchObject({ status: 'started', workerId: 'worker-1' })
   })
 
   it('answers stopping while a deprecated worker drains, and replaces it when it has stopped', async () => {

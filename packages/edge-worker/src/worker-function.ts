@@ -1,10 +1,11 @@
-import { StarflowError } from '@starflow/errors'
+import { fromSqlError, isStarflowError, StarflowError } from '@starflow/errors'
 import { errorParts } from './error-parts.ts'
 import type { WorkerEvent, WorkerEventBody, WorkerLogger } from './events.ts'
 import { WorkerShutdownError } from './executor.ts'
-import { CLAIMING_PART_OF_LIFE } from './numbers.ts'
+import { CLAIMING_PART_OF_LIFE, FENCED_RETRY_MS, START_RETRY_MAX_MS, START_RETRY_MIN_MS } from './numbers.ts'
 import type { Platform } from './platform.ts'
 import { isAuthorised } from './request-auth.ts'
+import { Sleeper } from './sleeper.ts'
 import { checkStepTimeouts } from './step-timeout-check.ts'
 import { type Subscription, subscriptionKey } from './subscription.ts'
 import { LazySupabaseClient } from './supabase-client.ts'
@@ -32,12 +33,15 @@ interface Registration {
   readonly connection: WorkerConnection
   worker: Worker | undefined
   starting: Promise<WorkerAnswer> | undefined
+  /** The worker that was kept from claiming by a fence: the next takes over its row. */
+  fencedWorkerId: string | undefined
 }
 
 /**
- * What hosts workers under one name: an edge function. Its first authorised request starts its workers, one per
- * registered subscription; every later one is told how they are, and replaces those that have stopped. It outlives its
- * workers: a start that failed, a fence that was lifted, a drained worker all end in another worker with a new id.
+ * What hosts workers under one name: an edge function, or a process. Of an edge function the first authorised request
+ * starts its workers, one per registered subscription; every later one is told how they are, and replaces those that
+ * have stopped. A process starts and replaces them by itself. Both outlive their workers: a start that failed, a fence
+ * that was lifted, a drained worker all end in another worker.
  */
 export class WorkerFunction {
   readonly #options: WorkerFunctionOptions
@@ -46,6 +50,7 @@ export class WorkerFunction {
   readonly #registrations = new Map<string, Registration>()
   #functionName: string | null = null
   #isServing = false
+  readonly #sleeper = new Sleeper()
   #shutdownReason: string | undefined
 
   constructor(options: WorkerFunctionOptions) {
@@ -66,14 +71,24 @@ export class WorkerFunction {
     for (const timeout of checkStepTimeouts(subscription, platform.wallClockMs)) {
       this.#log(timeout)
     }
-    this.#registrations.set(key, { subscription, settings, connection, worker: undefined, starting: undefined })
+    const entry: Registration = {
+      subscription,
+      settings,
+      connection,
+      worker: undefined,
+      starting: undefined,
+      fencedWorkerId: undefined,
+    }
+    this.#registrations.set(key, entry)
     this.#serve()
+    if (platform.startMode === 'process') platform.extendLifetime(this.#keepRunning(key, entry))
   }
 
   /** Stops all workers and forgets them; requests are answered with `stopping` until another is added. */
   async stop(reason = 'EdgeWorker.stop'): Promise<void> {
     const registrations = [...this.#registrations.values()]
     this.#registrations.clear()
+    this.#sleeper.wakeAll()
     await Promise.all(registrations.map((registration) => registration.worker?.stop(reason)))
   }
 
@@ -97,10 +112,12 @@ export class WorkerFunction {
     this.#isServing = true
     platform.onShutdown((reason) => {
       this.#shutdownReason = reason
-      platform.extendLifetime(Promise.all(this.#workers().map((worker) => worker.stop(reason))))
+      this.#sleeper.wakeAll()
+      const drainMs = platform.drainTimeoutMs
+      platform.extendLifetime(Promise.all(this.#workers().map((worker) => worker.stop(reason, { drainMs }))))
     })
     try {
-      requireEnvironment(this.#environment, { databaseUrl: false, secret: true })
+      requireEnvironment(this.#environment, { databaseUrl: false, secret: platform.startMode === 'http' })
     } catch (error) {
       // Without a secret no request can be authorised, and a 401 tells nothing: the log has to.
       this.#log({ level: 'error', event: 'function.unusable', ...errorParts(error) })
@@ -131,6 +148,30 @@ export class WorkerFunction {
     })
   }
 
+  /** A process has nobody who pings it: it starts its workers, waits while it is disabled, and replaces those that end. */
+  async #keepRunning(key: string, entry: Registration): Promise<void> {
+    const isWanted = () => this.#shutdownReason === undefined && this.#registrations.get(key) === entry
+    const functionName = this.#options.platform.functionName(null) ?? 'process'
+    this.#functionName = functionName
+    // Whoever registers several does so in one go.
+    await Promise.resolve()
+    for (let failures = 0; isWanted(); ) {
+      try {
+        const answer = await this.#ensureWorker(entry, functionName)
+        failures = 0
+        if (answer === 'fenced') await this.#sleeper.sleep(FENCED_RETRY_MS)
+        else await entry.worker?.stopped
+      } catch (error) {
+        if (!isWanted()) return
+        if (isFinal(error)) {
+          this.#options.platform.cannotGoOn()
+          return
+        }
+        await this.#sleeper.sleep(Math.min(START_RETRY_MIN_MS * 2 ** Math.min(failures++, 20), START_RETRY_MAX_MS))
+      }
+    }
+  }
+
   async #ensureWorker(entry: Registration, functionName: string): Promise<WorkerAnswer> {
     if (entry.starting !== undefined) return entry.starting
     const state = entry.worker?.state
@@ -149,7 +190,8 @@ export class WorkerFunction {
     const { subscription, settings, connection } = entry
     const connections = this.#open(connection, settings.maxPgConnections, functionName)
     const worker = new Worker({
-      workerId: newWorkerId(),
+      workerId: entry.fencedWorkerId ?? newWorkerId(),
+      announcesFence: entry.fencedWorkerId === undefined,
       functionName,
       subscription,
       settings,
@@ -165,7 +207,9 @@ export class WorkerFunction {
     // Without this the host drops an instance at half of its life although handlers still run.
     platform.extendLifetime(worker.stopped)
     try {
-      return (await worker.start()) === 'running' ? 'started' : 'fenced'
+      const isRunning = (await worker.start()) === 'running'
+      entry.fencedWorkerId = isRunning ? undefined : worker.workerId
+      return isRunning ? 'started' : 'fenced'
     } catch (error) {
       if (error instanceof WorkerShutdownError) return 'stopping'
       throw error
@@ -203,6 +247,12 @@ export class WorkerFunction {
       ...event,
     } as WorkerEvent)
   }
+}
+
+/** Refused for what it is, not for the moment: the same start would be refused again. */
+function isFinal(error: unknown): boolean {
+  const ours = isStarflowError(error) ? error : fromSqlError(error)
+  return ours !== undefined && ours.code !== 'SF405' && ours.code !== 'SF408'
 }
 
 /** One word for several workers: something new is said first, then what keeps the function from working whole. */

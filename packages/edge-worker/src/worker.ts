@@ -30,6 +30,8 @@ export interface WorkerOptions {
   readonly spareSql: Pick<WorkerSql, 'heartbeat'> | undefined
   readonly supabase: LazySupabaseClient
   readonly executionId: string | undefined
+  /** False when the fence has been told before, by the worker that this one follows. */
+  readonly announcesFence?: boolean
   readonly logger: WorkerLogger
 }
 
@@ -51,6 +53,7 @@ export class Worker {
   #poller: Poller | undefined
   #heartbeat: Heartbeat | undefined
   #halfLife: ReturnType<typeof setTimeout> | undefined
+  #drainLimit: ReturnType<typeof setTimeout> | undefined
   #starting: Promise<'running' | 'fenced'> | undefined
   #leaving: Promise<void> | undefined
   #queueName: string | undefined
@@ -117,10 +120,15 @@ export class Worker {
     return this.#starting
   }
 
-  /** Ends this worker within the shutdown grace, whatever it is doing; again waits for the same end. */
-  stop(reason: string): Promise<void> {
-    if (this.#lifecycle.state === 'created') void this.#abandonStart()
-    else if (this.#lifecycle.state !== 'stopped') this.#stopNow(reason)
+  /**
+   * Ends this worker within the shutdown grace, whatever it is doing; again waits for the same end. With `drainMs`, started
+   * handlers may first go on for so long without being told.
+   */
+  stop(reason: string, { drainMs = 0 }: { readonly drainMs?: number } = {}): Promise<void> {
+    const { state } = this.#lifecycle
+    if (state === 'created') void this.#abandonStart()
+    else if (drainMs > 0 && (state === 'running' || state === 'deprecated')) this.#drain(reason, drainMs)
+    else if (state !== 'stopped') this.#stopNow(reason)
     return this.stopped
   }
 
@@ -151,7 +159,9 @@ export class Worker {
       throw this.#shutDownWhileStarting()
     }
     if (state !== 'running') {
-      if (state === 'fenced') this.#emit({ level: 'info', event: 'worker.fenced' })
+      if (state === 'fenced' && this.#options.announcesFence !== false) {
+        this.#emit({ level: 'info', event: 'worker.fenced' })
+      }
       await this.#abandonStart()
       if (state === 'fenced') return 'fenced'
       throw new Error(`The database takes the new worker ${workerId} for ${state}.`)
@@ -217,17 +227,22 @@ export class Worker {
   }
 
   /** Claims nothing more and lets started handlers finish. */
-  #deprecate(reason: Exclude<WorkerState, 'running'> | 'halted' | 'refused' | 'wall_clock'): void {
+  #deprecate(reason: string): void {
     if (this.#lifecycle.state !== 'running') return
     this.#lifecycle.transition('deprecated')
     this.#poller?.stopClaiming()
     this.#emit({ level: 'info', event: 'worker.deprecated', reason, startedTasks: this.#executor.activeCount })
     // Only what the database did not say itself has to be told: a fresh worker may then take over.
-    this.#deprecationUntold = reason === 'wall_clock' || reason === 'halted' || reason === 'refused'
+    this.#deprecationUntold = !SAID_BY_THE_DATABASE.has(reason)
     const told = this.#tellDeprecation().catch((error) => this.#heartbeatFailed(error))
     void Promise.all([told, this.#poller?.drained()]).then(() => {
       if (this.#lifecycle.state === 'deprecated') this.#leave(reason)
     })
+  }
+
+  #drain(reason: string, limitMs: number): void {
+    this.#deprecate(reason)
+    this.#drainLimit ??= setTimeout(() => this.#stopNow(reason), Math.min(limitMs, MAX_TIMER_MS))
   }
 
   /** Handlers get the grace, with their signals aborted; then the end. */
@@ -248,6 +263,7 @@ export class Worker {
 
   async #sayFarewell(reason: string): Promise<void> {
     clearTimeout(this.#halfLife)
+    clearTimeout(this.#drainLimit)
     const poller = this.#poller
     const startedTasks = this.#executor.activeCount
     this.#emit({ level: 'info', event: 'worker.stopping', reason, startedTasks })
@@ -347,6 +363,13 @@ export class Worker {
     }
   }
 }
+
+/** Why a worker deprecates itself when the database tells it to. */
+const SAID_BY_THE_DATABASE: ReadonlySet<string> = new Set<Exclude<WorkerState, 'running'>>([
+  'deprecated',
+  'fenced',
+  'unknown',
+])
 
 /** Waits for `promise`, `limitMs` at most. */
 async function within(promise: Promise<unknown>, limitMs: number): Promise<void> {

@@ -12,12 +12,14 @@ export function denoPlatform(): Platform {
     startMode: 'http',
     env,
     wallClockMs: wallClock(env.STARFLOW_WALL_CLOCK_MS, null),
+    drainTimeoutMs: 0,
     ageMs: () => performance.now() - bootedAt,
     functionName: (request) => env.STARFLOW_FUNCTION_NAME || firstPathSegment(request),
     onShutdown: (listener) =>
       denoGlobals.addEventListener?.('beforeunload', (event) => listener(String(event.detail?.reason ?? 'unload'))),
     extendLifetime: () => {},
     serve: (handler) => void Deno.serve(handler),
+    cannotGoOn: () => {},
   }
 }
 

@@ -5,6 +5,9 @@ export interface TestPlatformOptions {
   readonly wallClockMs?: number | null
   readonly startMode?: 'http' | 'process'
   readonly ageMs?: () => number
+  readonly drainTimeoutMs?: number
+  /** Of a process, which no request tells its name. */
+  readonly functionName?: string
 }
 
 /** A platform in the hands of a test: it sends requests and the host's events itself. */
@@ -13,6 +16,8 @@ export interface TestPlatform extends Platform {
   request(path: string, init?: { secret?: string; headers?: Record<string, string> }): Promise<Response>
   /** What a host does before it ends an instance. */
   shutDown(reason: string): void
+  /** False once a worker has met what no retry can mend. */
+  readonly couldGoOn: boolean
   /** Settles when everything that the host was asked to wait for has settled. */
   settled(): Promise<void>
 }
@@ -21,18 +26,26 @@ export function testPlatform(options: TestPlatformOptions = {}): TestPlatform {
   const bootedAt = performance.now()
   const listeners: ((reason: string) => void)[] = []
   const lifetimes: Promise<unknown>[] = []
+  let couldGoOn = true
   let serving: ((request: Request) => Promise<Response>) | undefined
   return {
     name: 'test',
     startMode: options.startMode ?? 'http',
     env: Object.freeze({ ...options.env }),
     wallClockMs: options.wallClockMs ?? null,
+    drainTimeoutMs: options.drainTimeoutMs ?? 0,
     ageMs: options.ageMs ?? (() => performance.now() - bootedAt),
-    functionName: firstPathSegment,
+    functionName: (request) => (request === null ? (options.functionName ?? null) : firstPathSegment(request)),
     onShutdown: (listener) => void listeners.push(listener),
     extendLifetime: (promise) => void lifetimes.push(promise),
     serve: (handler) => {
       serving = handler
+    },
+    cannotGoOn: () => {
+      couldGoOn = false
+    },
+    get couldGoOn() {
+      return couldGoOn
     },
     request(path, init = {}) {
       if (serving === undefined) throw new Error('Nothing is served yet.')

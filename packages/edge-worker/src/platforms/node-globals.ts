@@ -1,0 +1,14 @@
+/** The few parts of Node's process that we use, reached without its type package; Bun has the same. */
+export interface NodeProcess {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly argv: readonly string[]
+  readonly versions: Readonly<Record<string, string | undefined>>
+  exitCode?: number | string | null | undefined
+  on(signal: string, listener: (signal: string) => void): unknown
+  off(signal: string, listener: (signal: string) => void): unknown
+  listenerCount(signal: string): number
+  exit(code?: number): never
+}
+
+/** Undefined where there is no such process. */
+export const nodeProcess = (globalThis as { readonly process?: NodeProcess }).process

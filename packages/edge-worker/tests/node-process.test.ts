@@ -1,0 +1,211 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { StarflowSql } from '@starflow/core'
+import { Flow } from '@starflow/dsl'
+import { afterEach, describe, expect, test } from 'vitest'
+import { testDatabase } from '../../../tests/support/test-database.ts'
+import { workerFunctionOn } from './support/running-function.ts'
+
+const { sql, url } = await testDatabase()
+const core = new StarflowSql(sql)
+
+const children: ChildProcess[] = []
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+})
+
+interface Ended {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+/** A worker program in Node. */
+function startProcess(kind: 'flow' | 'halting' | 'queue', name: string, env: Record<string, string> = {}) {
+  const program = fileURLToPath(new URL('./support/node-worker.ts', import.meta.url))
+  const child = spawn(process.execPath, ['--import', 'tsx', program, kind, name], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { ...process.env, STARFLOW_DB_URL: url, STARFLOW_LOG_FORMAT: 'json', STARFLOW_FUNCTION_NAME: name, ...env },
+  })
+  children.push(child)
+  const lines: string[] = []
+  let changed: (() => void)[] = []
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface({ input: stream }).on('line', (line) => {
+      lines.push(line)
+      const waiting = changed
+      changed = []
+      for (const wake of waiting) wake()
+    })
+  }
+  const ended = new Promise<Ended>((resolve) => child.on('exit', (code, signal) => resolve({ code, signal })))
+  /** The n-th line that says this. */
+  const said = async (text: string, count = 1): Promise<string> => {
+    for (;;) {
+      const found = lines.filter((line) => line.includes(text))[count - 1]
+      if (found !== undefined) return found
+      const outcome = await Promise.race([new Promise<void>((resolve) => changed.push(resolve)), ended])
+      if (outcome !== undefined)
+        throw new Error(`It ended (${outcome.code}) without saying ${text}:\n${lines.join('\n')}`)
+    }
+  }
+  return { child, said, ended, lines }
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+const statusOf = async (runId: string) => (await sql`select status from pgflow.runs where run_id = ${runId}`)[0]?.status
+const tasksOf = (runId: string) =>
+  sql`select status, attempts_count from pgflow.step_tasks where run_id = ${runId} order by step_slug`
+const liveWorkers = async (name: string) =>
+  (
+    await sql<{ worker_id: string }[]>`
+      select worker_id from pgflow.workers where function_name = ${name} and stopped_at is null and deprecated_at is null`
+  ).map(({ worker_id }) => worker_id)
+
+describe('a worker in a Node process', () => {
+  test('starts by itself, is never pinged, and runs a flow to its end', async () => {
+    const worker = startProcess('flow', 'inNode')
+    await worker.said('worker.started')
+    expect(await sql`select start_mode, enabled from pgflow.worker_functions where function_name = 'inNode'`).toEqual([
+      { start_mode: 'process', enabled: true },
+    ])
+    const [runId] = await core.startFlows('inNode', [{ ms: 0 }])
+    await until(async () => (await statusOf(runId!)) === 'completed')
+    worker.child.kill('SIGTERM')
+    expect(await worker.ended).toEqual({ code: 0, signal: null })
+    expect(await liveWorkers('inNode')).toEqual([])
+  })
+
+  test('works a queue without a flow', async () => {
+    await sql`select pgmq.create('node_mails')`
+    const worker = startProcess('queue', 'node_mails')
+    await worker.said('worker.started')
+    await sql`select pgmq.send('node_mails', '{"ms": 0}'::jsonb)`
+    await until(async () => (await sql`select from pgmq.a_node_mails`).length === 1)
+    worker.child.kill('SIGINT')
+    expect((await worker.ended).code).toBe(0)
+  })
+
+  test('at SIGTERM finishes what is started, claims nothing more, and ends with 0', async () => {
+    const worker = startProcess('flow', 'drains')
+    await worker.said('worker.started')
+    const [first] = await core.startFlows('drains', [{ ms: 1500 }])
+    await worker.said('began')
+    worker.child.kill('SIGTERM')
+    await worker.said('worker.deprecated')
+    const [second] = await core.startFlows('drains', [{ ms: 0 }])
+    expect(await worker.ended).toEqual({ code: 0, signal: null })
+    expect(await statusOf(first!)).toBe('completed')
+    expect(await tasksOf(second!)).toEqual([{ status: 'queued', attempts_count: 0 }])
+  })
+
+  test('drains no longer than it may, then gives handlers the shutdown grace', { timeout: 40_000 }, async () => {
+    const worker = startProcess('flow', 'drainLimit', { STARFLOW_DRAIN_TIMEOUT_MS: '300' })
+    await worker.said('worker.started')
+    const [runId] = await core.startFlows('drainLimit', [{ ms: 60_000 }])
+    await worker.said('began')
+    const toldAt = performance.now()
+    worker.child.kill('SIGTERM')
+    expect((await worker.ended).code).toBe(0)
+    expect(performance.now() - toldAt).toBeLessThan(15_000)
+    expect(JSON.parse(await worker.said('worker.stopped'))).toMatchObject({ reason: 'SIGTERM', leftTasks: 1 })
+    expect(await tasksOf(runId!)).toEqual([{ status: 'started', attempts_count: 1 }])
+  })
+
+  test('ends at once at a second signal', async () => {
+    const worker = startProcess('flow', 'secondSignal')
+    await worker.said('worker.started')
+    await core.startFlows('secondSignal', [{ ms: 60_000 }])
+    await worker.said('began')
+    worker.child.kill('SIGTERM')
+    await worker.said('worker.deprecated')
+    worker.child.kill('SIGTERM')
+    expect(await worker.ended).toEqual({ code: 143, signal: null })
+  })
+
+  test('claims nothing while its function is disabled, waits with one row, and goes on when it is enabled', async () => {
+    await core.trackWorkerFunction('fencedNode', 'process')
+    await sql`update pgflow.worker_functions set enabled = false where function_name = 'fencedNode'`
+    const worker = startProcess('flow', 'fencedNode')
+    await worker.said('worker.fenced')
+    const [runId] = await core.startFlows('fencedNode', [{ ms: 0 }])
+    const registeredAt = async () =>
+      (
+        await sql<{ at: string }[]>`
+        select started_at::text as at from pgflow.workers where function_name = 'fencedNode'`
+      )[0]!.at
+    const before = await registeredAt()
+    await until(async () => (await registeredAt()) !== before)
+    expect(await sql`select from pgflow.workers where function_name = 'fencedNode'`).toHaveLength(1)
+    expect(await tasksOf(runId!)).toEqual([{ status: 'queued', attempts_count: 0 }])
+    await sql`update pgflow.worker_functions set enabled = true where function_name = 'fencedNode'`
+    await until(async () => (await statusOf(runId!)) === 'completed')
+    expect(worker.lines.filter((line) => line.includes('worker.fenced'))).toHaveLength(1)
+  })
+
+  test('gives way to a fence while it runs, and comes back when the fence is lifted', async () => {
+    const worker = startProcess('flow', 'fencedLater')
+    await worker.said('worker.started')
+    await sql`update pgflow.worker_functions set enabled = false where function_name = 'fencedLater'`
+    await worker.said('worker.stopped')
+    const [runId] = await core.startFlows('fencedLater', [{ ms: 0 }])
+    await worker.said('worker.fenced')
+    expect(await tasksOf(runId!)).toEqual([{ status: 'queued', attempts_count: 0 }])
+    await sql`update pgflow.worker_functions set enabled = true where function_name = 'fencedLater'`
+    await until(async () => (await statusOf(runId!)) === 'completed')
+    expect(worker.child.exitCode).toBeNull()
+  })
+
+  test('replaces a worker that the database deprecated by another one', async () => {
+    const worker = startProcess('flow', 'deprecated')
+    await worker.said('worker.started')
+    const [old] = await liveWorkers('deprecated')
+    await core.deprecateWorker(old!)
+    await worker.said('worker.started', 2)
+    const live = await liveWorkers('deprecated')
+    expect(live).toHaveLength(1)
+    expect(live[0]).not.toBe(old)
+  })
+
+  test('that halts on a foreign message claims nothing until its function is enabled again', async () => {
+    const worker = startProcess('halting', 'halts')
+    await worker.said('worker.started')
+    const [message] = await sql<{ id: string }[]>`select pgmq.send('halts', '{"made": "by hand"}'::jsonb) as id`
+    await worker.said('worker.halted')
+    await worker.said('worker.fenced')
+    const [runId] = await core.startFlows('halts', [{ ms: 0 }])
+    await sql`select pgmq.archive('halts', ${message!.id}::bigint)`
+    expect(await tasksOf(runId!)).toEqual([{ status: 'queued', attempts_count: 0 }])
+    await sql`select pgflow.enable_worker_functions(array['halts'])`
+    await until(async () => (await statusOf(runId!)) === 'completed')
+    expect(worker.lines.join('\n')).not.toContain('by hand')
+  })
+
+  test('waits for a database that is away', async () => {
+    const worker = startProcess('flow', 'noDatabase', { STARFLOW_DB_URL: 'postgres://nobody:x@127.0.0.1:1/none' })
+    await worker.said('worker.start_failed', 2)
+    worker.child.kill('SIGTERM')
+    expect((await worker.ended).code).toBe(0)
+  })
+
+  test('ends with 1 when its flow is compiled with another shape', async () => {
+    const running = workerFunctionOn(
+      url,
+      new Flow({ slug: 'otherShape' }).step({ slug: 'work' }, () => 1).step({ slug: 'more' }, () => 2),
+    )
+    await running.ask()
+    await running.stop()
+    const worker = startProcess('flow', 'otherShape')
+    expect(await worker.ended).toEqual({ code: 1, signal: null })
+    expect(await worker.said('worker.start_failed')).toContain('SF108')
+  })
+
+  test('ends with 1 when it is told no database', async () => {
+    const worker = startProcess('flow', 'noUrl', { STARFLOW_DB_URL: '', SUPABASE_DB_URL: '', DATABASE_URL: '' })
+    expect(await worker.ended).toEqual({ code: 1, signal: null })
+    expect(worker.lines.join('\n')).toContain('SF002')
+  })
+})

@@ -1,0 +1,29 @@
+// EdgeWorker as a program in Node has it. It is told what to work on, and logs to its standard output; it ends with its
+// standard input too, since the test's process may be gone without a word.
+
+import { Flow } from '@starflow/dsl'
+import { EdgeWorker } from '@starflow/edge-worker'
+
+const [kind, name = 'inNode'] = process.argv.slice(2)
+process.stdin.on('end', () => process.exit(1)).resume()
+// Nothing but the workers keeps this process.
+process.stdin.unref()
+
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+if (kind === 'queue') {
+  EdgeWorker.start<{ ms: number }>(
+    async ({ ms }, ctx) => {
+      ctx.logger.info('began')
+      await sleep(ms)
+    },
+    { queueName: name },
+  )
+} else {
+  const flow = new Flow<{ ms: number }>({ slug: name, timeout: 60 }).step({ slug: 'work' }, async ({ ms }, ctx) => {
+    ctx.logger.info('began')
+    await sleep(ms)
+    return 'done'
+  })
+  EdgeWorker.start(flow, { onUnsupportedMessage: kind === 'halting' ? 'halt' : 'skip' })
+}
