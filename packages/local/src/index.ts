@@ -26,5 +26,6 @@ export {
   type StartPostgresOptions,
   startPostgres,
 } from './postgres/start-postgres.ts'
+export { killAtExit } from './processes/end-at-exit.ts'
 export { Ticker, type TickerOptions } from './ticker/ticker.ts'
 export type { TickerEvent, TickerEventListener } from './ticker/ticker-event.ts'

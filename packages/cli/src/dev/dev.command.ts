@@ -1,6 +1,6 @@
 import { relative } from 'node:path'
 import { createInterface } from 'node:readline/promises'
-import { isStarflowError, StarflowError } from '@starflow/errors'
+import { StarflowError } from '@starflow/errors'
 import type { PlatformEvent } from '@starflow/local'
 import type { Command } from 'commander'
 import { applyGeneration, type Generation, planGeneration } from '../functions/generation.ts'
@@ -37,6 +37,7 @@ async function runDev(options: DevOptions, output: Output): Promise<void> {
   const project = await loadProject(process.cwd())
   const interruption = untilInterrupted()
   let platform: StarflowPlatform | undefined
+  let regeneration = Promise.resolve()
   try {
     await generate(project, output)
     interruption.signal.throwIfAborted()
@@ -48,7 +49,10 @@ async function runDev(options: DevOptions, output: Output): Promise<void> {
       watch: true,
       onEvent: (event) => {
         showEvent(event, output)
-        if (event.type === 'functions.reloaded' && platform !== undefined) void regenerate(project, platform, output)
+        if (event.type !== 'functions.reloaded' || platform === undefined) return
+        const running = platform
+        // One after the other: they share a staging folder.
+        regeneration = regeneration.then(() => regenerate(project, running, output, interruption.signal))
       },
       mayRecreate: () => options.recreate === true || askToRecreate(output),
     })
@@ -57,6 +61,7 @@ async function runDev(options: DevOptions, output: Output): Promise<void> {
   } catch (error) {
     if (!interruption.signal.aborted) throw error
   } finally {
+    await regeneration
     await platform?.dispose()
     interruption.release()
   }
@@ -75,13 +80,19 @@ async function generate(project: Project, output: Output): Promise<Generation> {
 }
 
 /** After an edit: a broken flow is reported and the old functions go on. */
-async function regenerate(project: Project, platform: StarflowPlatform, output: Output): Promise<void> {
+async function regenerate(
+  project: Project,
+  platform: StarflowPlatform,
+  output: Output,
+  interrupted: AbortSignal,
+): Promise<void> {
+  if (interrupted.aborted) return
   try {
     const { functions } = await generate(project, output)
     for (const name of functions) await platform.sql`select pgflow.track_worker_function(${name})`
   } catch (error) {
-    if (!isStarflowError(error)) throw error
-    printError(error, output)
+    // Whatever it is, the workers that run go on.
+    if (!interrupted.aborted) printError(error, output)
   }
 }
 

@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, readdirSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { StarflowError } from '@starflow/errors'
-import { resolveDenoBinary } from '@starflow/local'
+import { killAtExit, resolveDenoBinary } from '@starflow/local'
 import { foldersUpward, type Project } from '../project/project.ts'
 
 /** One flow that a module exports, with what its worker functions need. */
@@ -92,6 +92,7 @@ function run(command: string, args: readonly string[], cwd: string) {
   return new Promise<{ exitCode: number | null; stdout: string; stderr: string }>((resolve, reject) => {
     const env = { ...process.env, NO_COLOR: '1', DENO_NO_UPDATE_CHECK: '1' }
     const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    const letGo = killAtExit(child.pid, 'SIGKILL')
     let stdout = ''
     let stderr = ''
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -101,7 +102,10 @@ function run(command: string, args: readonly string[], cwd: string) {
       stderr += text
     })
     child.once('error', reject)
-    child.once('close', (exitCode) => resolve({ exitCode, stdout, stderr }))
+    child.once('close', (exitCode) => {
+      letGo()
+      resolve({ exitCode, stdout, stderr })
+    })
   })
 }
 

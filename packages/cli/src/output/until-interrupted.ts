@@ -1,6 +1,7 @@
+import { onClosedPipe } from './closed-pipe.ts'
 import { EXIT_CODES } from './exit-codes.ts'
 
-/** A wish from outside to end: Ctrl-C, or the signal of a process manager. */
+/** A wish from outside to end: Ctrl-C, the signal of a process manager, a terminal or a pipe that was closed. */
 export interface Interruption {
   readonly signal: AbortSignal
   /** Settles with the first interruption. */
@@ -9,21 +10,50 @@ export interface Interruption {
   release(): void
 }
 
-/** Listens for SIGINT and SIGTERM. The second one ends the process at once, in case tidying up hangs. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+/** A terminal sends Ctrl-C to npm and to us, and npm passes it on: what comes this soon is the same wish once more. */
+const SAME_WISH_MS = 500
+const PARENT_CHECK_MS = 500
+
+/**
+ * Listens for SIGINT, SIGTERM and SIGHUP, for an output that nobody reads any longer, and for the end of the npm that runs
+ * us. The second wish ends the process at once, in case tidying up hangs; child processes are then ended by the guards of
+ * `@starflow/local`.
+ */
 export function untilInterrupted(): Interruption {
   const controller = new AbortController()
+  let abortedAt = 0
   const onSignal = () => {
-    if (controller.signal.aborted) process.exit(EXIT_CODES.interrupted)
+    if (!controller.signal.aborted) {
+      abortedAt = Date.now()
+      process.stderr.write('Stopping … (Ctrl-C again to force)\n')
+      controller.abort()
+    } else if (Date.now() - abortedAt >= SAME_WISH_MS) {
+      process.exit(EXIT_CODES.interrupted)
+    }
+  }
+  const onGone = () => {
+    abortedAt ||= Date.now()
     controller.abort()
   }
-  process.on('SIGINT', onSignal)
-  process.on('SIGTERM', onSignal)
+  for (const name of SIGNALS) process.on(name, onSignal)
+  const stopListening = [onClosedPipe(onGone), onOrphaned(onGone)]
   return {
     signal: controller.signal,
     ended: new Promise((resolve) => controller.signal.addEventListener('abort', () => resolve(), { once: true })),
     release: () => {
-      process.off('SIGINT', onSignal)
-      process.off('SIGTERM', onSignal)
+      for (const name of SIGNALS) process.off(name, onSignal)
+      for (const stop of stopListening) stop()
     },
   }
+}
+
+/** npm starts us in a shell that does not pass signals on. When it is gone, npm was told to end, and we are meant too. */
+function onOrphaned(tell: () => void): () => void {
+  if (process.env.npm_command === undefined) return () => {}
+  const parent = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid !== parent) tell()
+  }, PARENT_CHECK_MS).unref()
+  return () => clearInterval(timer)
 }

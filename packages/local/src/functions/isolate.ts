@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { StarflowError } from '@starflow/errors'
+import { killAtExit } from '../processes/end-at-exit.ts'
 import { bootFailure, silentBootFailure } from './boot-failure.ts'
 import type { FunctionSource } from './function-source.ts'
 import type {
@@ -297,10 +298,12 @@ export class Isolate {
   }
 
   async #watchExit(): Promise<ExitReason> {
+    const letGo = killAtExit(this.#process.pid, 'SIGKILL')
     const [code, signal] = await once(this.#process, 'close').catch((error: Error) => {
       this.#failBoot(silentBootFailure(this.name, `The process could not be started: ${error.message}`))
       return [null, null]
     })
+    letGo()
     this.#isGone = true
     for (const timer of this.#timers) clearTimeout(timer)
     this.#leave()

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
 import { StarflowError } from '@starflow/errors'
+import { killAtExit } from '../processes/end-at-exit.ts'
 import { type PostgresMajor, unsupportedPlatform } from './binaries.ts'
 import type { PostgresOverlay } from './overlay.ts'
 import { hasServerSecrets, newServerSecrets, writeServerSecrets } from './server-secrets.ts'
@@ -77,6 +78,8 @@ function initialize(
   return new Promise((resolve, reject) => {
     const env = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' }
     const child = user.spawn(overlay.program('initdb'), args, { stdio: ['ignore', 'ignore', 'pipe'], env })
+    // It removes its half-made folder when it is told to end.
+    const letGo = killAtExit(child.pid, 'SIGTERM')
     let output = ''
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       output += text
@@ -96,6 +99,7 @@ function initialize(
       )
     })
     child.once('close', (code) => {
+      letGo()
       if (code === 0) return resolve()
       reject(
         new StarflowError({

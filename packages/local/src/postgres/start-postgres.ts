@@ -5,6 +5,7 @@ import net, { type AddressInfo } from 'node:net'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { StarflowError } from '@starflow/errors'
+import { killAtExit } from '../processes/end-at-exit.ts'
 import { findPostgresBinaries, type PostgresMajor } from './binaries.ts'
 import { ensureDataFolder } from './data-folder.ts'
 import { type DataFolderOwnership, takeDataFolder } from './data-folder-owner.ts'
@@ -62,8 +63,8 @@ const NO_FSYNC_SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_w
 
 /**
  * Starts Postgres on a data folder, which is made if need be, with our extensions installed. Nothing but a folder is
- * needed: no root, no system user, no Postgres on the computer. A process that ends without `stop`, or is killed, leaves
- * its server running: the next start takes that one over.
+ * needed: no root, no system user, no Postgres on the computer. A process that exits without `stop` ends its server at once
+ * (SIGQUIT, which costs a recovery); one that is killed leaves it running, and the next start takes it over.
  *
  * @throws StarflowError SF501 port in use, SF502 folder of another major version, SF503 the server did not start, SF504 no
  * binaries for this platform, SF505 binaries not installed, SF506 folder holds something else, SF507 folder in use
@@ -82,8 +83,10 @@ export async function startPostgres(options: StartPostgresOptions): Promise<Post
   try {
     const running = await reuseOrphan(dataDir, launch, options.port, ownership)
     const postmaster = running ?? (await launchServer({ dataDir, overlay, user, settings, port: options.port }))
+    const letGo = killAtExit(postmaster.pid, 'SIGQUIT')
     return describe(dataDir, major, postmaster, async () => {
       await stopPostmaster(postmaster.pid)
+      letGo()
       ownership.release()
     })
   } catch (error) {
@@ -188,7 +191,9 @@ async function launchOnPort({ dataDir, overlay, user, settings }: Launch, port: 
     detached: true,
   })
   fs.closeSync(log)
+  const letGo = killAtExit(child.pid, 'SIGQUIT')
   const outcome = await firstOutcome(child, dataDir)
+  letGo()
   child.unref()
   if (outcome === 'ready') return readPostmaster(dataDir)!
   if (outcome === 'timeout' && child.pid !== undefined) await stopPostmaster(child.pid)
