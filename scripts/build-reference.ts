@@ -1,0 +1,58 @@
+/** Writes the generated pages of docs/reference. With `--check` it writes nothing and fails on a difference. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { runCommandLine } from '../packages/cli/src/program.ts'
+import { ENVIRONMENT_VARIABLES } from '../packages/edge-worker/src/index.ts'
+import { ERROR_CODES } from '../packages/errors/src/index.ts'
+import { cliReference } from './reference/cli-reference.ts'
+import { environmentReference } from './reference/environment-reference.ts'
+import { errorsReference } from './reference/errors-reference.ts'
+import { sqlReference } from './reference/sql-reference.ts'
+import { typescriptReference } from './reference/typescript-reference.ts'
+import { ROOT } from './repository.ts'
+import { readSchemaFiles } from './schema-files.ts'
+
+const PURPOSES = {
+  dsl: 'Flows and their step queues. Runs in Node, Deno and browsers, and needs nothing but `@starflow/errors`.',
+  'edge-worker': 'Workers. Runs in Supabase Edge Functions and in Deno.',
+  errors: 'What every package throws.',
+  core: 'The typed client of the SQL functions, for workers and servers; `@starflow/core/migrations` has the migrations.',
+  local: 'Supabase without Docker. Node only; it knows nothing of flows.',
+}
+
+const pages = {
+  'sql.md': sqlReference(readSchemaFiles()),
+  'errors.md': errorsReference(ERROR_CODES, (code) => readFileSync(join(ROOT, `docs/errors/${code}.md`), 'utf8')),
+  'environment.md': environmentReference(ENVIRONMENT_VARIABLES),
+  'cli.md': await cliReference(helpOf),
+  'typescript.md': typescriptReference(
+    Object.entries(PURPOSES).map(([folder, purpose]) => ({
+      name: `@starflow/${folder}`,
+      purpose,
+      readSource: (file) => readFileSync(join(ROOT, 'packages', folder, 'src', file), 'utf8'),
+    })),
+  ),
+}
+
+for (const [name, text] of Object.entries(pages)) {
+  const file = join(ROOT, 'docs/reference', name)
+  if (existsSync(file) && readFileSync(file, 'utf8') === text) continue
+  if (process.argv.includes('--check')) {
+    console.error(`docs/reference/${name} is not what the sources say. Run: npm run build:docs`)
+    process.exitCode = 1
+  } else {
+    writeFileSync(file, text)
+    console.log(`docs/reference/${name} written.`)
+  }
+}
+
+async function helpOf(path: readonly string[]): Promise<string> {
+  let text = ''
+  const stream = {
+    write: (chunk: string) => {
+      text += chunk
+    },
+  }
+  await runCommandLine([...path, '--help'], { stdout: stream, stderr: stream })
+  return text
+}

@@ -1,0 +1,29 @@
+/** The page of the variables that a worker reads, first match first. */
+export function environmentReference(variables: Readonly<Record<string, readonly string[]>>): string {
+  const keys = Object.keys(MEANINGS)
+  const nameless = Object.keys(variables).find((key) => !keys.includes(key))
+  if (nameless !== undefined) throw new Error(`${nameless} has no meaning in environment-reference.ts.`)
+  const rows = keys.flatMap((key) => {
+    const names = variables[key] ?? []
+    return names.length === 0 ? [] : [`| ${names.map((name) => `\`${name}\``).join(', ')} | ${MEANINGS[key]} |`]
+  })
+  return `${HEAD}\n| variable | what it is |\n|---|---|\n${rows.join('\n')}\n`
+}
+
+const HEAD = `# Environment of a worker
+
+An empty variable counts as unset. Where several are named, the first one that is set counts. What is missing is told all at once
+([SF002](../errors/SF002.md)). Supabase sets those that begin with \`SUPABASE_\` and \`SB_\`. This page is written by \`npm run build:docs\` from
+\`packages/edge-worker/src/worker-environment.ts\`.
+`
+
+const MEANINGS: Readonly<Record<string, string>> = {
+  databaseUrl: 'the database',
+  dedicatedSecret: 'what a request must carry, as bearer token or `apikey`; where it is set, nothing else authorises',
+  serviceRoleKey: 'authorises requests without a dedicated secret, and is the key of `ctx.supabase`',
+  secretKeys: 'a JSON object of new secret keys: each authorises requests without a dedicated secret',
+  supabaseUrl: 'where `ctx.supabase` goes',
+  executionId: 'the isolate in the logs of the host',
+  logFormat: '`json` or `plain`; by default `json` where it is hosted',
+  logLevel: '`debug`, `info` (the default), `warn` or `error`',
+}

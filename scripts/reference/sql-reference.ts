@@ -1,0 +1,183 @@
+import type { SchemaFile } from '../schema-files.ts'
+
+/** Where a function or view stands on the page. What is public and has no topic is an error: nothing is left out. */
+const TOPICS: Readonly<Record<string, readonly string[]>> = {
+  'Starting runs': [
+    ...['start_flow', 'start_flows', 'start_flow_with_states', 'schedule_flow', 'unschedule_flow', 'new_run_id'],
+  ],
+  'Watching and steering runs': ['get_run_with_states', 'cancel_run', 'retry_run', 'pause_flow', 'resume_flow'],
+  'Defining flows': [
+    ...[
+      'ensure_flow_compiled',
+      'create_flow',
+      'add_step',
+      'flow_data_summary',
+      'delete_flow_and_data',
+      'is_valid_slug',
+    ],
+  ],
+  'Claiming and settling': [
+    ...[
+      'claim_tasks',
+      'settle_tasks',
+      'settle_and_claim',
+      'release_tasks',
+      'start_tasks',
+      'complete_task',
+      'fail_task',
+    ],
+    'calculate_retry_delay',
+  ],
+  'Recovery and liveness': [
+    ...['requeue_stalled_tasks', 'setup_requeue_stalled_tasks_cron', 'liveness_audit', 'repair_liveness'],
+  ],
+  'Workers and pings': [
+    ...['register_worker', 'worker_heartbeat', 'deprecate_worker', 'mark_worker_stopped', 'report_start_failure'],
+    ...['track_worker_function', 'ensure_workers', 'ensure_workers_status', 'setup_ensure_workers_cron'],
+    ...['cleanup_ensure_workers_logs', 'prune_workers'],
+  ],
+  'Fence and rollout': [
+    ...[
+      'fence_worker_functions',
+      'restore_worker_functions',
+      'enable_worker_functions',
+      'deprecate_workers',
+      'drained',
+    ],
+    ...['flow_worker_functions', 'version_drain'],
+  ],
+  'Coverage of queues': ['queue_coverage', 'unsupported_messages'],
+  'Queues without a flow': ['find_worker_queue', 'settle_and_read', 'extend_messages', 'redrive_dead_letters'],
+  'Settings and access': [
+    ...['set_setting', 'get_setting', 'is_local', 'grant_client_access', 'revoke_client_access', 'clock'],
+  ],
+  'Kept for older callers': [
+    ...['set_vt_batch', 'poll_for_tasks', 'start_ready_steps', 'maybe_complete_run', 'cascade_complete_taskless_steps'],
+  ],
+}
+
+interface SqlObject {
+  readonly name: string
+  readonly kind: 'function' | 'view'
+  readonly signature: string
+  readonly comment: string
+  readonly isPrivate: boolean
+  readonly body: string
+}
+
+/**
+ * The page of the SQL interface, from the schema files: signatures and comments as they stand there, and the codes that a
+ * function or anything below it raises.
+ *
+ * @throws Error for a public function without a topic or a comment
+ */
+export function sqlReference(files: readonly SchemaFile[]): string {
+  const objects = files.flatMap((file) => objectsOf(file.sql))
+  const byName = new Map(objects.map((object) => [object.name, object]))
+  const clients = new Set(byName.get('_client_functions')?.body.match(/(?<=pgflow\.)[a-z]\w+(?=\()/g))
+  const placed = Object.values(TOPICS).flat()
+  for (const object of objects.filter(({ isPrivate }) => !isPrivate)) {
+    if (!placed.includes(object.name)) throw new Error(`pgflow.${object.name} has no topic in sql-reference.ts.`)
+    if (object.comment === '') throw new Error(`pgflow.${object.name} has no comment.`)
+  }
+  const sections = Object.entries(TOPICS).map(([topic, names]) => {
+    const entries = names.flatMap((name) => byName.get(name) ?? [])
+    return entries.length === 0 ? '' : `## ${topic}\n\n${entries.map(entryOf).join('\n')}`
+  })
+  return `${HEAD}\n${[...sections.filter((section) => section !== ''), settingsOf(byName), typesOf(files), tablesOf(files)].join('\n')}`
+
+  function entryOf(object: SqlObject): string {
+    const codes = codesOf(object, byName)
+    const remarks = [
+      ...(clients.has(object.name) ? ['A client may be given it (`grant_client_access`).'] : []),
+      ...(codes.length > 0 ? [`May raise ${codes.map((code) => `[${code}](../errors/${code}.md)`).join(', ')}.`] : []),
+    ]
+    const remark = remarks.length === 0 ? '' : `\n${remarks.join(' ')}\n`
+    return `### ${object.name}\n\n\`\`\`sql\n${object.signature}\n\`\`\`\n\n${object.comment}\n${remark}`
+  }
+}
+
+const HEAD = `# SQL
+
+Everything is in the schema \`pgflow\`. Parameter names are part of the interface: call by name where there are many. What begins with
+an underscore is private. This page is written by \`npm run build:docs\` from \`packages/core/schemas\`.
+
+Nothing is open by default: \`service_role\` may execute everything, and \`grant_client_access(role)\` opens what clients need. An error
+carries a code of ours as its SQLSTATE, with message, detail and hint; each code has [a page](errors.md). A check that a table itself
+makes (\`slug_is_valid\`, for example) is raised by Postgres under the check's name.
+`
+
+function objectsOf(sql: string): SqlObject[] {
+  const comments = new Map(
+    [...sql.matchAll(/comment on (?:function|view) pgflow\.(\w+)[^']*? is\s+'((?:[^']|'')*)'/g)].map((match) => [
+      match[1],
+      // A tag to Markdown, if it were left as it is.
+      (match[2] as string).replaceAll("''", "'").replaceAll('<', '\\<'),
+    ]),
+  )
+  const functions = [
+    ...sql.matchAll(/create (?:or replace )?function pgflow\.(\w+)\(([^$]*?)\)\s*returns ([^$]*?)\s*language/g),
+  ]
+  const views = [...sql.matchAll(/create (?:or replace )?view pgflow\.(\w+)/g)]
+  const objectOf = (name: string, kind: SqlObject['kind'], signature: string): SqlObject => ({
+    ...{ name, kind, signature, body: sql },
+    comment: comments.get(name) ?? '',
+    isPrivate: name.startsWith('_'),
+  })
+  return [
+    ...functions.map(([, name, parameters, returns]) => {
+      const call = `${name}(${oneLine(parameters as string)})`
+      return objectOf(name as string, 'function', `${call}\n  returns ${oneLine(returns as string)}`)
+    }),
+    ...views.map(([, name]) => objectOf(name as string, 'view', `select * from pgflow.${name}`)),
+  ]
+}
+
+/** The codes that the function raises, or one that it calls. */
+function codesOf(root: SqlObject, byName: ReadonlyMap<string, SqlObject>): string[] {
+  const codes = new Set<string>()
+  const seen = new Set<string>()
+  const visit = (object: SqlObject) => {
+    if (seen.has(object.name)) return
+    seen.add(object.name)
+    const body = object.body.replaceAll(/--.*$/gm, '').replaceAll(/comment on [\s\S]*$/g, '')
+    for (const [code] of body.matchAll(/(?<=')SF\d{3}(?=')/g)) {
+      // A public function that another one calls is given arguments that are right.
+      if (code !== 'SF001' || object === root || object.isPrivate) codes.add(code)
+    }
+    // What stands in quotes is the text of somebody else's call.
+    for (const [called] of body.replaceAll(/'[^']*'/g, '').matchAll(/(?<=pgflow\.)\w+(?=\()/g)) {
+      const below = byName.get(called)
+      if (below !== undefined) visit(below)
+    }
+  }
+  visit(root)
+  return [...codes].sort()
+}
+
+function settingsOf(byName: ReadonlyMap<string, SqlObject>): string {
+  const body = byName.get('_known_settings')?.body ?? ''
+  const rows = [...body.matchAll(/\('(\w+)', (null|'[^']*'), '([^']*)', '[^']*'\)/g)].map(
+    ([, key, value, allowed]) =>
+      `| \`${key}\` | ${value === 'null' ? 'unset' : `\`${value?.slice(1, -1)}\``} | ${allowed} |`,
+  )
+  return `## The settings\n\n| key | default | values |\n|---|---|---|\n${rows.join('\n')}\n`
+}
+
+function typesOf(files: readonly SchemaFile[]): string {
+  const types = files
+    .flatMap((file) => [...file.sql.matchAll(/create type pgflow\.([a-z]\w*) as \(([^)]*)\)/g)])
+    .map(([, name, columns]) => `- \`${name}\`: ${oneLine(columns as string)}`)
+  return `## Rows that functions return\n\n${types.join('\n')}\n`
+}
+
+function tablesOf(files: readonly SchemaFile[]): string {
+  const tables = files
+    .flatMap((file) => [...file.sql.matchAll(/comment on table pgflow\.(\w+) is\s+'((?:[^']|'')*)'/g)])
+    .map(([, name, comment]) => `- \`${name}\`: ${comment?.replaceAll("''", "'")}`)
+  return `## Tables\n\nFor reading, and for nobody but the functions above to write.\n\n${tables.join('\n')}\n`
+}
+
+function oneLine(text: string): string {
+  return text.trim().replaceAll(/\s+/g, ' ')
+}
