@@ -7,7 +7,11 @@ export function environmentReference(variables: Readonly<Record<string, readonly
     const names = variables[key] ?? []
     return names.length === 0 ? [] : [`| ${names.map((name) => `\`${name}\``).join(', ')} | ${MEANINGS[key]} |`]
   })
-  return `${HEAD}\n| variable | what it is |\n|---|---|\n${rows.join('\n')}\n`
+  return `${HEAD}\n${tableOf(rows)}\n## What the host of a worker may set\n\n${tableOf(HOST)}`
+}
+
+function tableOf(rows: readonly string[]): string {
+  return `| variable | what it is |\n|---|---|\n${rows.join('\n')}\n`
 }
 
 const HEAD = `# Environment of a worker
@@ -27,3 +31,10 @@ const MEANINGS: Readonly<Record<string, string>> = {
   logFormat: '`json` or `plain`; by default `json` where it is hosted',
   logLevel: '`debug`, `info` (the default), `warn` or `error`',
 }
+
+/** Read by the platforms, each where it applies. */
+const HOST = [
+  '| `STARFLOW_WALL_CLOCK_MS` | how long an isolate may live; by default 150000, the wall clock of the smallest plan |',
+  '| `STARFLOW_FUNCTION_NAME` | in a process: the name of its row in `worker_functions`; by default that of the script |',
+  '| `STARFLOW_DRAIN_TIMEOUT_MS` | in a process: how long started work may go on after the first signal; by default 20000 |',
+]
