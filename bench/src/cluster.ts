@@ -58,7 +58,7 @@ export class BenchCluster {
   }
 
   connect(database: string, options: { max?: number; prepare?: boolean } = {}): Sql {
-    return postgres(this.url(database), { max: 1, onnotice: () => {}, fetch_types: false, ...options })
+    return postgres(this.url(database), { max: 1, onnotice: () => {}, ...options })
   }
 
   /** For looking behind the scenes. */

@@ -1,6 +1,6 @@
 // Runs unchanged in Node and in Deno: our packages are imported by path, and nothing of either runtime is used.
 import { StarflowSql } from '../../../packages/core/src/index.ts'
-import { Flow, type StepSlug, withStepQueues } from '../../../packages/dsl/src/index.ts'
+import { type AnyFlow, Flow, type StepQueuedFlow, withStepQueues } from '../../../packages/dsl/src/index.ts'
 import { subscriptionOf } from '../../../packages/edge-worker/src/subscription.ts'
 import { resolveWorkerConfig } from '../../../packages/edge-worker/src/worker-config.ts'
 import { WorkerFunction } from '../../../packages/edge-worker/src/worker-function.ts'
@@ -24,14 +24,12 @@ export interface WorkerHostOptions {
   readonly databaseUrl: string
   readonly maxConcurrent: number
   readonly batchSize: number
-  readonly progress: Progress
 }
 
 const SECRET = 'bench'
 
 /** Real workers of the chain of 3 steps, one per step queue, with handlers that do nothing but tell the time. */
-export function workerHost({ databaseUrl, maxConcurrent, batchSize, progress }: WorkerHostOptions): WorkerHost {
-  const counts: CallCounts = { calls: 0, settlingCalls: 0, settledTasks: 0 }
+export function workerHost({ progress, ...options }: WorkerHostOptions & { readonly progress: Progress }): WorkerHost {
   const done = (key: string, step: number) => {
     progress.began(key, step)
     progress.ended(key, step === 2)
@@ -43,6 +41,16 @@ export function workerHost({ databaseUrl, maxConcurrent, batchSize, progress }: 
       .step({ slug: 's1', dependsOn: ['s0'] }, ({ s0 }) => done(s0.key, 1))
       .step({ slug: 's2', dependsOn: ['s1'] }, ({ s1 }) => done(s1.key, 2)),
   )
+  return hostWorkers(flow, ['s0', 's1', 's2'], options)
+}
+
+/** One worker for each of these steps, in this process. */
+export function hostWorkers(
+  flow: StepQueuedFlow<AnyFlow>,
+  stepSlugs: readonly string[],
+  { databaseUrl, maxConcurrent, batchSize }: WorkerHostOptions,
+): WorkerHost {
+  const counts: CallCounts = { calls: 0, settlingCalls: 0, settledTasks: 0 }
   const platform = testPlatform({ env: { SUPABASE_DB_URL: databaseUrl, STARFLOW_AUTH_SECRET: SECRET } })
   const workerFunction = new WorkerFunction({
     platform,
@@ -52,9 +60,7 @@ export function workerHost({ databaseUrl, maxConcurrent, batchSize, progress }: 
     },
   })
   const { settings, connection } = resolveWorkerConfig({ maxConcurrent, batchSize })
-  for (const stepSlug of ['s0', 's1', 's2'] satisfies StepSlug<typeof flow.flow>[]) {
-    workerFunction.add(subscriptionOf(flow, stepSlug), settings, connection)
-  }
+  for (const stepSlug of stepSlugs) workerFunction.add(subscriptionOf(flow, stepSlug), settings, connection)
   return {
     counts,
     async start() {

@@ -1,0 +1,63 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type AnyFlow, Flow, withStepQueues } from '@starflow/dsl'
+import { difference, PostgresMeter } from '../measure/postgres-meter.ts'
+import type { Figures } from '../report/row.ts'
+import { interleave } from '../rounds.ts'
+import type { Bench, Scenario } from '../scenario.ts'
+import { hostWorkers } from '../starflow/worker-host.ts'
+
+const QUEUES = 20
+/** Until every worker has slowed down to its idle pace. */
+const SETTLE_MS = 4000
+
+export const idleQueues: Scenario = {
+  name: 'idle-queues',
+  title: '20 idle queues',
+  about:
+    'A flow of 20 steps with 20 real workers in one process and nothing to do, at their idle pace (a poll a second each, which is their heartbeat too).',
+  columns: [
+    { figure: 'postgresShare', title: 'Postgres, of a core', as: 'percent', digits: 2 },
+    { figure: 'workersShare', title: 'workers, of a core', as: 'percent', digits: 2 },
+    { figure: 'callsPerSecond', title: 'calls/s', digits: 1 },
+  ],
+  run: (bench) =>
+    interleave(bench, [{ labels: { queues: QUEUES, system: 'starflow, Node workers' }, measure: () => idle(bench) }]),
+}
+
+async function idle({ cluster, scale }: Bench): Promise<Figures> {
+  const database = await cluster.create('starflow')
+  const sql = cluster.connect(database)
+  const meter = new PostgresMeter(cluster.server.pid, sql)
+  let flow = new Flow<object>({ slug: 'benchIdle' }).step({ slug: 's0' }, () => null) as unknown as AnyFlow
+  const slugs = ['s0']
+  for (let index = 1; index < QUEUES; index++) {
+    // Built in a loop, so its types cannot be followed.
+    const extendable = flow as unknown as { step(options: { slug: string }, handler: () => null): AnyFlow }
+    flow = extendable.step({ slug: `s${index}` }, () => null)
+    slugs.push(`s${index}`)
+  }
+  const host = hostWorkers(withStepQueues(flow), slugs, {
+    databaseUrl: cluster.url(database),
+    maxConcurrent: 10,
+    batchSize: 10,
+  })
+  try {
+    await host.start()
+    await delay(scale.pick(SETTLE_MS, 200))
+    const seconds = scale.pick(20, 0.5)
+    const before = { postgres: await meter.read(), own: process.cpuUsage(), calls: host.counts.calls }
+    await delay(seconds * 1000)
+    const own = process.cpuUsage(before.own)
+    const calls = host.counts.calls - before.calls
+    const { cpuMs } = difference(before.postgres, await meter.read())
+    return {
+      postgresShare: cpuMs / 1000 / seconds,
+      workersShare: (own.user + own.system) / 1e6 / seconds,
+      callsPerSecond: calls / seconds,
+    }
+  } finally {
+    await host.stop()
+    await sql.end()
+    await cluster.drop(database)
+  }
+}
