@@ -1,5 +1,5 @@
 import type { Json } from './json.ts'
-import type { PlatformSql, PlatformSupabase } from './platform.ts'
+import type { PlatformSql, PlatformSupabase, PlatformTransaction } from './platform.ts'
 
 /** Environment variables as a platform has them. */
 export type Env = Record<string, string | undefined>
@@ -81,3 +81,17 @@ export type ContextRequirement = object & { readonly [K in ReservedContextKey]?:
 export type HandlerContext<TInput, TContext, TEnv> = [keyof TContext] extends [never]
   ? StepContext<TInput, TEnv>
   : Omit<StepContext<TInput, TEnv>, keyof TContext> & TContext
+
+/** What a transactional step has in place of `ctx.sql`. */
+export interface TransactionContext {
+  /**
+   * The transaction that the step's end is reported in: what the handler writes through it is there exactly when the step
+   * has completed, and exactly once. It is rolled back when the handler throws, or when the task is no longer its own.
+   */
+  readonly tx: PlatformTransaction
+}
+
+/** The context of a step's handler: in a transactional step `ctx.tx` takes the place of `ctx.sql`. */
+export type ContextOfStep<TContext, TTransactional extends boolean> = [TTransactional] extends [true]
+  ? Omit<TContext, 'sql'> & TransactionContext
+  : TContext

@@ -7,6 +7,9 @@ import type { RuntimeOptions, SkipMode, StepRuntimeOptions } from './step-option
 /**
  * A flow as the database compiles it. Steps in order, their types, dependencies and conditions are its structure, which
  * never changes under one slug; options and the input schema travel along and are not compared.
+ *
+ * `transactional` does not travel: how a handler commits its effects is between the code and its worker. Changing it needs
+ * no new slug, and no other worker's behaviour depends on it.
  */
 export interface FlowShape {
   readonly steps: readonly StepShape[]

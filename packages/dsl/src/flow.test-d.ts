@@ -13,6 +13,7 @@ import {
   type StepInput,
   type StepOutput,
   type StepSlug,
+  type TransactionContext,
 } from './index.ts'
 
 interface Thread {
@@ -352,5 +353,36 @@ describe('options', () => {
   it('a schema only checks: one that converts is refused', () => {
     // @ts-expect-error handlers would get the text, not the number
     new Flow<number>({ slug: 'a', input: z.string().transform(Number) })
+  })
+})
+
+describe('a transactional step', () => {
+  it('has ctx.tx in place of ctx.sql, and only it has', () => {
+    threads
+      .step({ slug: 'a', transactional: true }, async (_input, ctx) => {
+        await ctx.tx`select 1`
+        expectTypeOf(ctx.signal).toEqualTypeOf<AbortSignal>()
+        // @ts-expect-error what is written beside the transaction would not be part of it
+        ctx.sql
+        return [1]
+      })
+      .map({ slug: 'b', array: 'a', transactional: true }, async (_element, ctx) => {
+        await ctx.tx`select 1`
+      })
+    threads.step({ slug: 'a' }, (_input, ctx) => {
+      // @ts-expect-error this step has no transaction
+      ctx.tx
+      return ctx.sql
+    })
+    threads.step({ slug: 'a', transactional: false }, (_input, ctx) => {
+      // @ts-expect-error this step has no transaction
+      ctx.tx
+    })
+  })
+
+  it('asks nothing of the context of its flow', () => {
+    const flow = threads.step({ slug: 'a', transactional: true }, (_input, ctx: TransactionContext) => Number(!!ctx.tx))
+    expectTypeOf<keyof ExtractFlowContext<typeof flow>>().toEqualTypeOf<never>()
+    expectTypeOf<StepOutput<typeof flow, 'a'>>().toEqualTypeOf<number>()
   })
 })

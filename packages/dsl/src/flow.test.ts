@@ -2,6 +2,7 @@ import { isStarflowError } from '@starflow/errors'
 import { describe, expect, it } from 'vitest'
 import {
   DuplicateStepSlugError,
+  extractFlowShape,
   Flow,
   InvalidDependencyError,
   InvalidSlugError,
@@ -161,6 +162,15 @@ describe('refusals', () => {
     ['timeout', 2_147_483_647],
   ])('%s of %s is accepted', (option, value) => {
     expect(new Flow({ slug: 'x', [option]: value }).options).toEqual({ [option]: value })
+  })
+
+  it('a step is transactional when it says so, and its shape is the same', () => {
+    const transactional = flow.step({ slug: 'a', transactional: true }, handler)
+    expect(transactional.getStepDefinition('a').transactional).toBe(true)
+    expect(flow.step({ slug: 'a' }, handler).getStepDefinition('a').transactional).toBe(false)
+    expect(extractFlowShape(transactional)).toEqual(extractFlowShape(flow.step({ slug: 'a' }, handler)))
+    const options = { slug: 'a', transactional: 'yes' as unknown as boolean }
+    expect(refusalOf(() => flow.step(options, handler))).toMatchObject({ code: 'SF113' })
   })
 
   it('startDelay is an option of steps only', () => {

@@ -1,4 +1,4 @@
-import type { ContextRequirement, Env, HandlerContext, StepContext } from './context.ts'
+import type { ContextOfStep, ContextRequirement, Env, HandlerContext, StepContext } from './context.ts'
 import type {
   AnyDeps,
   AnyFlow,
@@ -111,15 +111,16 @@ export class Flow<
     TWhenUnmet extends SkipMode = 'skip',
     TWhenExhausted extends SkipMode = 'fail',
     TNeeds = unknown,
+    const TTransactional extends boolean = false,
   >(
-    options: StepOptions<TInput, TSteps, TSlug, TDep, TIf, TIfNot, TWhenUnmet, TWhenExhausted>,
+    options: StepOptions<TInput, TSteps, TSlug, TDep, TIf, TIfNot, TWhenUnmet, TWhenExhausted, TTransactional>,
     handler: (
       input: [TDep] extends [never] ? TInput : DependencyOutputs<TSteps, TDep>,
-      context: HandlerContext<TInput, TContext, TEnv> & TNeeds,
+      context: ContextOfStep<HandlerContext<TInput, TContext, TEnv>, TTransactional> & TNeeds,
     ) => TOutput | PromiseLike<TOutput>,
   ): Flow<
     TInput,
-    Carried<TContext, TNeeds, StepContext<TInput, TEnv>>,
+    Carried<TContext, TNeeds, ContextOfStep<StepContext<TInput, TEnv>, TTransactional>>,
     TSteps & {
       [K in TSlug]: {
         type: 'single'
@@ -147,15 +148,16 @@ export class Flow<
     TWhenUnmet extends SkipMode = 'skip',
     TWhenExhausted extends SkipMode = 'fail',
     TNeeds = unknown,
+    const TTransactional extends boolean = false,
   >(
-    options: StepOptions<TInput, TSteps, TSlug, TDep, TIf, TIfNot, TWhenUnmet, TWhenExhausted>,
+    options: StepOptions<TInput, TSteps, TSlug, TDep, TIf, TIfNot, TWhenUnmet, TWhenExhausted, TTransactional>,
     handler: (
       input: [TDep] extends [never] ? TInput : DependencyOutputs<TSteps, TDep>,
-      context: HandlerContext<TInput, TContext, TEnv> & TNeeds,
+      context: ContextOfStep<HandlerContext<TInput, TContext, TEnv>, TTransactional> & TNeeds,
     ) => TOutput | PromiseLike<TOutput>,
   ): Flow<
     TInput,
-    Carried<TContext, TNeeds, StepContext<TInput, TEnv>>,
+    Carried<TContext, TNeeds, ContextOfStep<StepContext<TInput, TEnv>, TTransactional>>,
     TSteps & {
       [K in TSlug]: {
         type: 'single'
@@ -184,16 +186,17 @@ export class Flow<
     TWhenUnmet extends SkipMode = 'skip',
     TWhenExhausted extends SkipMode = 'fail',
     TNeeds = unknown,
+    const TTransactional extends boolean = false,
   >(
-    options: MapOptions<TInput, TSteps, TSlug, TArray, TIf, TIfNot, TWhenUnmet, TWhenExhausted> &
+    options: MapOptions<TInput, TSteps, TSlug, TArray, TIf, TIfNot, TWhenUnmet, TWhenExhausted, TTransactional> &
       MappableInput<TInput, TArray>,
     handler: (
       element: ElementOf<[TArray] extends [never] ? TInput : OutputOf<TSteps[TArray]>>,
-      context: HandlerContext<TInput, TContext, TEnv> & TNeeds,
+      context: ContextOfStep<HandlerContext<TInput, TContext, TEnv>, TTransactional> & TNeeds,
     ) => TOutput | PromiseLike<TOutput>,
   ): Flow<
     TInput,
-    Carried<TContext, TNeeds, StepContext<TInput, TEnv>>,
+    Carried<TContext, TNeeds, ContextOfStep<StepContext<TInput, TEnv>, TTransactional>>,
     TSteps & {
       [K in TSlug]: {
         type: 'map'
@@ -229,6 +232,15 @@ export class Flow<
     if (typeof handler !== 'function') {
       throw new InvalidStepOptionError({ owner, option: 'handler', value: handler, rule: 'must be a function' })
     }
+    const { transactional = false } = options
+    if (typeof transactional !== 'boolean') {
+      throw new InvalidStepOptionError({
+        owner,
+        option: 'transactional',
+        value: transactional,
+        rule: 'must be true or false',
+      })
+    }
     const dependencies = readDependencies(owner, options)
     const isRootMap = stepType === 'map' && dependencies.length === 0
     const condition = checkCondition(owner, options, isRootMap)
@@ -242,6 +254,7 @@ export class Flow<
       dependencies: checkedDependencies,
       ...condition,
       whenExhausted: checkSkipMode(owner, 'whenExhausted', options.whenExhausted ?? 'fail'),
+      transactional,
       options: checkRuntimeOptions(owner, options, [...RUNTIME_OPTIONS, 'startDelay']),
       handler: handler as StepHandler,
     })
@@ -249,7 +262,15 @@ export class Flow<
 }
 
 const RUNTIME_OPTIONS = ['maxAttempts', 'baseDelay', 'maxDelay', 'timeout'] as const
-const COMMON_OPTIONS = ['if', 'ifNot', 'whenUnmet', 'whenExhausted', ...RUNTIME_OPTIONS, 'startDelay'] as const
+const COMMON_OPTIONS = [
+  'if',
+  'ifNot',
+  'whenUnmet',
+  'whenExhausted',
+  ...RUNTIME_OPTIONS,
+  'startDelay',
+  'transactional',
+] as const
 const STEP_OPTIONS = ['slug', 'dependsOn', ...COMMON_OPTIONS]
 // dependsOn is here so that a map with several dependencies is told about those, not about the option.
 const MAP_OPTIONS = ['slug', 'array', 'dependsOn', ...COMMON_OPTIONS]

@@ -9,6 +9,7 @@ export type {
   ReservedContextKey,
   StepContext,
   StepTask,
+  TransactionContext,
   WorkerConfig,
 } from './context.ts'
 export { Flow, type FlowOptions } from './flow.ts'

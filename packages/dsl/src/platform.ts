@@ -5,7 +5,7 @@
  *
  * @example
  * declare module '@starflow/dsl' {
- *   interface PlatformTypes { sql: Sql; supabase: SupabaseClient }
+ *   interface PlatformTypes { sql: Sql; transaction: TransactionSql; supabase: SupabaseClient }
  * }
  */
 // biome-ignore lint/suspicious/noEmptyInterface: it is there to be augmented
@@ -13,6 +13,9 @@ export interface PlatformTypes {}
 
 /** The type of `ctx.sql`. */
 export type PlatformSql = PlatformTypes extends { sql: infer TSql } ? TSql : SqlTag
+
+/** The type of `ctx.tx` in a transactional step. */
+export type PlatformTransaction = PlatformTypes extends { transaction: infer TTransaction } ? TTransaction : SqlTag
 
 /** The type of `ctx.supabase`. */
 export type PlatformSupabase = PlatformTypes extends { supabase: infer TSupabase } ? TSupabase : SupabaseLike

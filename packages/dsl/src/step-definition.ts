@@ -19,6 +19,8 @@ export interface StepDefinition<THandler = StepHandler> {
   readonly forbiddenInputPattern: JsonObject | undefined
   readonly whenUnmet: SkipMode
   readonly whenExhausted: SkipMode
+  /** Whether its handler runs in the transaction that reports its end. */
+  readonly transactional: boolean
   /** Only what was set. */
   readonly options: StepRuntimeOptions
   readonly handler: THandler

@@ -13,7 +13,9 @@ export interface StepOptions<
   TIfNot,
   TWhenUnmet extends SkipMode,
   TWhenExhausted extends SkipMode,
+  TTransactional extends boolean,
 > extends StepRuntimeOptions,
+    TransactionOptions<TTransactional>,
     ConditionOptions<ConditionInput<TInput, TSteps, TDep>, TIf, TIfNot, TWhenUnmet, TWhenExhausted> {
   /** Letters, digits and single underscores; begins with a letter; unique in its flow, whatever the case. */
   readonly slug: TSlug & NewSlug<TSlug, TSteps>
@@ -31,12 +33,22 @@ export interface MapOptions<
   TIfNot,
   TWhenUnmet extends SkipMode,
   TWhenExhausted extends SkipMode,
+  TTransactional extends boolean,
 > extends StepRuntimeOptions,
+    TransactionOptions<TTransactional>,
     ConditionOptions<ConditionInput<TInput, TSteps, TArray>, TIf, TIfNot, TWhenUnmet, TWhenExhausted> {
   /** Letters, digits and single underscores; begins with a letter; unique in its flow, whatever the case. */
   readonly slug: TSlug & NewSlug<TSlug, TSteps>
   /** The step whose array this maps over. Without it the map goes over the flow's input. */
   readonly array?: TArray & MappableStep<TSteps, TArray>
+}
+
+interface TransactionOptions<TTransactional extends boolean> {
+  /**
+   * The handler gets a transaction, `ctx.tx`, in which its end is reported too: what it writes is there exactly when the
+   * step has completed, and exactly once. Default false.
+   */
+  readonly transactional?: TTransactional
 }
 
 interface ConditionOptions<TConditionInput, TIf, TIfNot, TWhenUnmet extends SkipMode, TWhenExhausted extends SkipMode> {
