@@ -1,4 +1,4 @@
-import { cpus, loadavg, totalmem } from 'node:os'
+// npm run bench [-- --quick] [--json] [--only SCENARIO]… [--rounds N] [--seconds N]
 import { parseArgs } from 'node:util'
 import { installPeers } from './peers.ts'
 
@@ -17,7 +17,4 @@ installPeers()
 const { SCENARIOS } = await import('./scenarios/all.ts')
 const { runBench } = await import('./run-bench.ts')
 
-void cpus
-void loadavg
-void totalmem
 await runBench(SCENARIOS, options)

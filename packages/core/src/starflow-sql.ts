@@ -1,6 +1,7 @@
 import type { FlowShape, Json, QueueMode, Route } from '@starflow/dsl'
 import type { Sql } from 'postgres'
 import type { ClaimedTask } from './claimed-task.ts'
+import { inOneRoundTrip } from './one-round-trip.ts'
 import {
   type ClaimedMessage,
   type MessageIdentity,
@@ -82,7 +83,8 @@ interface MessageItem {
 
 /**
  * The typed client of the SQL core. Every method is one call of one SQL function, in one round trip on a connection
- * that prepares statements. Errors are the driver's; `fromSqlError` of @starflow/errors translates them.
+ * that prepares statements; the hot calls are one round trip on any. Errors are the driver's; `fromSqlError` of
+ * @starflow/errors translates them.
  */
 export class StarflowSql {
   readonly #sql: Sql
@@ -158,7 +160,7 @@ export class StarflowSql {
     qty: number
     onUnsupported: 'skip' | 'halt'
   }): Promise<Work> {
-    const items = await this.#sql<WorkItem[]>`
+    const items = await inOneRoundTrip<WorkItem>(this.#sql)`
       select * from pgflow.settle_and_claim(
         worker_id => ${call.workerId}, reports => ${reportsJson(call.reports)}::text::jsonb, queue_name => ${call.queueName},
         flow_slug => ${call.flowSlug}, qty => ${call.qty}, step_slug => ${call.stepSlug}, on_unsupported => ${call.onUnsupported})`
@@ -167,9 +169,13 @@ export class StarflowSql {
 
   /** Answers each report, in order: accepted, or the reason why not. */
   async settleTasks(workerId: string, reports: readonly TaskReport[]): Promise<SettledReport[]> {
-    const rows = await this.#sql<
-      { run_id: string; step_slug: string; task_index: number; accepted: boolean; reason: string | null }[]
-    >`select * from pgflow.settle_tasks(${workerId}, ${reportsJson(reports)}::text::jsonb)`
+    const rows = await inOneRoundTrip<{
+      run_id: string
+      step_slug: string
+      task_index: number
+      accepted: boolean
+      reason: string | null
+    }>(this.#sql)`select * from pgflow.settle_tasks(${workerId}, ${reportsJson(reports)}::text::jsonb)`
     return rows.map((row) => ({
       runId: row.run_id,
       stepSlug: row.step_slug,
@@ -226,7 +232,7 @@ export class StarflowSql {
     /** Seconds for which the messages read are hidden. */
     visibilityTimeout: number
   }): Promise<QueueWork> {
-    const items = await this.#sql<MessageItem[]>`
+    const items = await inOneRoundTrip<MessageItem>(this.#sql)`
       select * from pgflow.settle_and_read(
         worker_id => ${call.workerId}, queue_name => ${call.queueName}, reports => ${messageReportsJson(call.reports)}::text::jsonb,
         qty => ${call.qty}, visibility_timeout => ${call.visibilityTimeout})`
