@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { StarflowError } from '@starflow/errors'
 import { Command, CommanderError } from 'commander'
 import { addDemoCommand } from './demo/demo.command.ts'
@@ -21,6 +22,7 @@ import { printError } from './output/print-error.ts'
 function createProgram(outputFor: (options: { json?: boolean }) => Output): Command {
   const program = new Command('starflow')
     .description('Durable, typed flows on Supabase.')
+    .version(version(), '-V, --version', 'print the version')
     .addHelpText(
       'after',
       '\nDocumentation: the folder docs/ of the repository. Every error code has a page in docs/errors/.',
@@ -82,7 +84,7 @@ function usageError(program: Command, args: readonly string[], error: CommanderE
       code: 'SF610',
       message: asked === undefined ? `"${path}" needs a command.` : `"${path} ${asked}" is not a command.`,
       detail: `Known commands: ${known.map((name) => `${path} ${name}`).join(', ')}.`,
-      hint: `See: ${path} --help`,
+      hint: `See: npx ${path} --help`,
     })
   }
   const options = command.options.map((option) => option.long ?? option.short).join(', ')
@@ -93,8 +95,13 @@ function usageError(program: Command, args: readonly string[], error: CommanderE
       '.',
     ),
     detail: options === '' ? `"${path}" takes no options.` : `Options of "${path}": ${options}.`,
-    hint: `See: ${path} --help`,
+    hint: `See: npx ${path} --help`,
   })
+}
+
+function version(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
 }
 
 /** The innermost command that the arguments name. */

@@ -45,7 +45,7 @@ const commands = {
     args: () => ['dev'],
     npmArgs: () => ['run', 'dev'],
     cwd: () => project.root,
-    isUp: 'Ready.',
+    isUp: 'Ready in',
   },
   'starflow demo': {
     folder: () => dataDir,

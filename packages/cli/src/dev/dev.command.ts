@@ -1,23 +1,31 @@
-import { relative } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { createInterface } from 'node:readline/promises'
-import { StarflowError } from '@starflow/errors'
-import type { PlatformEvent } from '@starflow/local'
+import { isStarflowError, StarflowError } from '@starflow/errors'
+import { findPostgres } from '@starflow/local'
 import type { Command } from 'commander'
 import { applyGeneration, type Generation, planGeneration } from '../functions/generation.ts'
 import { CommandEnded } from '../output/command-ended.ts'
 import { EXIT_CODES } from '../output/exit-codes.ts'
 import type { Output } from '../output/output.ts'
 import { printError } from '../output/print-error.ts'
+import { formatDuration } from '../output/text-table.ts'
 import { untilInterrupted } from '../output/until-interrupted.ts'
-import { type StarflowPlatform, startStarflowPlatform } from '../platform/start-starflow-platform.ts'
+import { type StarflowPlatform, startStarflowPlatform, trackFunctions } from '../platform/start-starflow-platform.ts'
 import { loadProject, type Project } from '../project/project.ts'
+import { readAttemptOutcome } from './attempt-outcome.ts'
+import { DevLog } from './dev-log.ts'
 
 interface DevOptions {
   readonly port?: string
   readonly databasePort?: string
   readonly recreate?: boolean
+  readonly verbose?: boolean
   readonly json?: boolean
 }
+
+/** How long the first workers may take before the way to start a run is shown all the same. */
+const FIRST_WORKERS_MS = 20_000
 
 /** Adds `starflow dev`. */
 export function addDevCommand(program: Command, outputFor: (options: { json?: boolean }) => Output): void {
@@ -27,6 +35,7 @@ export function addDevCommand(program: Command, outputFor: (options: { json?: bo
     .option('--port <number>', 'port of the API (default: the one of last time, else a free one)')
     .option('--database-port <number>', 'port of Postgres (default: the one of last time, else a free one)')
     .option('--recreate', 'delete a local database that other migrations made, without asking')
+    .option('--verbose', 'show the life of the workers too, and what handlers log at level debug')
     .option('--json', 'print one JSON object a line: first the addresses, then each event')
     .action((options: DevOptions) => runDev(options, outputFor(options)))
 }
@@ -35,32 +44,52 @@ export function addDevCommand(program: Command, outputFor: (options: { json?: bo
 async function runDev(options: DevOptions, output: Output): Promise<void> {
   const ports = { ...port('api', '--port', options.port), ...port('database', '--database-port', options.databasePort) }
   const project = await loadProject(process.cwd())
+  const dataDir = join(project.stateDir, 'dev')
   const interruption = untilInterrupted()
   let platform: StarflowPlatform | undefined
   let regeneration = Promise.resolve()
+  const log = new DevLog({
+    output,
+    root: project.root,
+    verbose: options.verbose === true,
+    readOutcome: async (attempt) => platform && readAttemptOutcome(platform.sql, attempt),
+  })
   try {
-    await generate(project, output)
+    const generator = new Generator(project, output)
+    const generation = await generator.run()
     interruption.signal.throwIfAborted()
+    const startedAt = Date.now()
     platform = await startStarflowPlatform({
-      dataDir: `${project.stateDir}/dev`,
+      dataDir,
       functionsDir: project.functionsDir,
-      migrationsDir: `${project.supabaseDir}/migrations`,
+      functions: generation.functions,
+      migrationsDir: join(project.supabaseDir, 'migrations'),
       ports,
       watch: true,
+      // Read by the log, which shows on this computer what a hosted log must not repeat: the text of errors.
+      functionEnv: { STARFLOW_LOG_FORMAT: 'json', STARFLOW_LOG_LEVEL: 'debug' },
       onEvent: (event) => {
-        showEvent(event, output)
+        if (event.type === 'functions.reloaded') log.checking()
+        log.show(event)
         if (event.type !== 'functions.reloaded' || platform === undefined) return
-        const running = platform
+        const { sql } = platform
         // One after the other: they share a staging folder.
-        regeneration = regeneration.then(() => regenerate(project, running, output, interruption.signal))
+        regeneration = regeneration.then(() => regenerate(generator, sql, log, output, interruption.signal))
       },
       mayRecreate: () => options.recreate === true || askToRecreate(output),
+    }).catch((error: unknown) => {
+      throw inTermsOfDev(error, dataDir)
     })
-    showAddresses(platform, output)
+    showAddresses(platform, generation, output)
+    const isUp = log.started(generation.functions, FIRST_WORKERS_MS)
+    const allStarted = await Promise.race([isUp, interruption.ended.then(() => undefined)])
+    if (allStarted !== undefined)
+      showReady(platform, generation, output, allStarted ? Date.now() - startedAt : undefined)
     await interruption.ended
   } catch (error) {
     if (!interruption.signal.aborted) throw error
   } finally {
+    log.stop()
     await regeneration
     await platform?.dispose()
     interruption.release()
@@ -69,57 +98,116 @@ async function runDev(options: DevOptions, output: Output): Promise<void> {
 }
 
 /** Functions follow the flows; what no flow needs any longer is only named, since removing it needs a yes. */
-async function generate(project: Project, output: Output): Promise<Generation> {
-  const generation = await planGeneration(project)
-  await applyGeneration(project, { ...generation, obsolete: [] })
-  for (const file of generation.changed) output.line(`wrote ${relative(project.root, file.path)}`)
-  if (generation.obsolete.length > 0) {
-    output.line(`no step needs ${generation.obsolete.join(', ')}: starflow functions generate removes them`)
+class Generator {
+  readonly #project: Project
+  readonly #output: Output
+  #told = ''
+
+  constructor(project: Project, output: Output) {
+    this.#project = project
+    this.#output = output
   }
-  return generation
+
+  async run(): Promise<Generation> {
+    const generation = await planGeneration(this.#project)
+    await applyGeneration(this.#project, { ...generation, obsolete: [] })
+    for (const file of generation.changed) this.#output.line(`wrote ${relative(this.#project.root, file.path)}`)
+    this.#warn([
+      ...generation.warnings,
+      ...(generation.obsolete.length === 0
+        ? []
+        : [`no step needs ${generation.obsolete.join(', ')}. To remove: npx starflow functions generate --yes`]),
+    ])
+    return generation
+  }
+
+  /** Says what is new: an edit does not repeat what still holds. */
+  #warn(warnings: readonly string[]): void {
+    const { colors } = this.#output
+    if (warnings.join('\n') !== this.#told) {
+      for (const warning of warnings) this.#output.problem(`${colors.yellow('warning')}: ${warning}`)
+    }
+    this.#told = warnings.join('\n')
+  }
 }
 
 /** After an edit: a broken flow is reported and the old functions go on. */
 async function regenerate(
-  project: Project,
-  platform: StarflowPlatform,
+  generator: Generator,
+  sql: StarflowPlatform['sql'],
+  log: DevLog,
   output: Output,
   interrupted: AbortSignal,
 ): Promise<void> {
   if (interrupted.aborted) return
+  log.checking()
   try {
-    const { functions } = await generate(project, output)
-    for (const name of functions) await platform.sql`select pgflow.track_worker_function(${name})`
+    const { functions } = await generator.run()
+    await trackFunctions(sql, functions)
+    log.checked({ isBroken: false, functions })
   } catch (error) {
+    log.checked({ isBroken: true })
     // Whatever it is, the workers that run go on.
     if (!interrupted.aborted) printError(error, output)
   }
 }
 
-function showAddresses({ platform, functions }: StarflowPlatform, output: Output): void {
+function showAddresses({ platform, functions }: StarflowPlatform, { flowSlugs }: Generation, output: Output): void {
   const { apiUrl, databaseUrl, anonKey, serviceRoleKey } = platform
   const rows = { API: apiUrl, Database: databaseUrl, 'anon key': anonKey, 'service_role key': serviceRoleKey }
   for (const [name, value] of Object.entries(rows)) output.line(`${`${name}:`.padEnd(18)}${value}`)
-  output.line(`${'Workers:'.padEnd(18)}${functions.join(', ')}`)
-  output.line('\nReady. A change in the functions folder restarts the workers; Ctrl-C stops everything.')
-  output.result({ event: 'ready', apiUrl, databaseUrl, anonKey, serviceRoleKey, functions })
+  output.line(`${'Flows:'.padEnd(18)}${flowSlugs.join(', ')}`)
+  output.line(`\nStarting ${functions.length === 1 ? '1 worker' : `${functions.length} workers`} …`)
+  output.result({ event: 'ready', apiUrl, databaseUrl, anonKey, serviceRoleKey, flows: flowSlugs, functions })
 }
 
-/** What a person who edits flows wants to see: the lines that functions write, boots that fail, and reloads. */
-function showEvent(event: PlatformEvent, output: Output): void {
-  switch (event.type) {
-    case 'function.log':
-      output.line(`${output.colors.dim(event.name)} ${event.line}`)
-      break
-    case 'function.boot_failed':
-      printError(event.error, output)
-      return
-    case 'functions.reloaded':
-      output.line(output.colors.dim(`${event.path} changed: workers restart`))
-      break
+/** `tookMs`: undefined when not every worker has started; the log has said why, or says it later. */
+function showReady(
+  { platform }: StarflowPlatform,
+  { flowSlugs }: Generation,
+  output: Output,
+  tookMs: number | undefined,
+): void {
+  output.line(
+    tookMs === undefined ? 'Ready, but not every worker has started yet.' : `Ready in ${formatDuration(tookMs)}.`,
+  )
+  output.line('A change in the functions folder restarts the workers; Ctrl-C stops everything.\n')
+  output.line('Start a run (the second argument is its input):')
+  const query = `select run_id, status from pgflow.start_flow('${flowSlugs[0]}', '{}')`
+  output.line(`psql "${platform.databaseUrl}" -c "${query}"`)
+}
+
+/** The platform's refusals with the options of this command, and with the way to what runs already. */
+function inTermsOfDev(error: unknown, dataDir: string): unknown {
+  if (!isStarflowError(error)) return error
+  const { code, message, detail, fields } = error
+  if (code === 'SF501') {
+    const option = fields.purpose === 'api' ? '--port' : '--database-port'
+    const hint = `End that process, choose another port with ${option}, or leave ${option} out to get a free one.`
+    return new StarflowError({ code, message, detail, hint, fields, cause: error })
   }
-  const { type, ...fields } = event
-  output.result({ event: type, ...fields })
+  if (code === 'SF507') {
+    const running = addressesOf(dataDir)
+    return new StarflowError({
+      code,
+      message: `The local database of this project is in use by process ${fields.pid}, most likely another "starflow dev".`,
+      detail: running === undefined ? detail : `It answers at ${running.join(' and ')}.`,
+      hint: 'Use that one, or stop it with Ctrl-C.',
+      fields,
+      cause: error,
+    })
+  }
+  return error
+}
+
+function addressesOf(dataDir: string): string[] | undefined {
+  try {
+    const { api } = JSON.parse(readFileSync(join(dataDir, 'ports.json'), 'utf8')) as { api: number }
+    const database = findPostgres(join(dataDir, 'postgres'))?.url()
+    return [`http://127.0.0.1:${api}`, ...(database === undefined ? [] : [database])]
+  } catch {
+    return undefined
+  }
 }
 
 async function askToRecreate(output: Output): Promise<boolean> {

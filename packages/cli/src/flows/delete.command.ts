@@ -51,7 +51,7 @@ function refuseWhileInUse(summary: FlowDataSummary): void {
     code: 'SF620',
     message: `Flow "${summary.flowSlug}" is in use: ${summary.liveWorkers.length === 1 ? 'a worker of it is' : `${summary.liveWorkers.length} workers of it are`} alive.`,
     detail: `Worker functions: ${functionNames.join(', ')}.`,
-    hint: `Fence them, so that nothing starts them again: starflow fence --flow ${summary.flowSlug}. Then wait until starflow drain-status shows no live worker; a killed one counts for some seconds.`,
+    hint: `Fence them, so that nothing starts them again: npx starflow fence --flow ${summary.flowSlug}. Then wait until npx starflow drain-status shows no live worker; a killed one counts for some seconds.`,
     fields: { flowSlug: summary.flowSlug, functionNames },
   })
 }

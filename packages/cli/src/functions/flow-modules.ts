@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { copyFileSync, existsSync, readdirSync } from 'node:fs'
+import { copyFileSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { StarflowError } from '@starflow/errors'
@@ -32,6 +32,13 @@ type ModuleReport =
   | { path: string; flows: Omit<ExportedFlow, 'module'>[]; error?: undefined }
   | { path: string; error: ErrorReport }
 
+/** What the flow modules export, and what they seem to have been meant to. */
+export interface EvaluatedModules {
+  readonly flows: readonly ExportedFlow[]
+  /** One sentence for each thing that a module makes and does not export. */
+  readonly warnings: readonly string[]
+}
+
 /** The folder of the flow definitions, inside the functions folder. */
 export const FLOWS_FOLDER = '_flows'
 
@@ -46,23 +53,42 @@ export function findFlowModules(project: Project): string[] {
 }
 
 /**
- * Evaluates flow modules in Deno and returns the flows they export, in the order of files and exports. `workspace` is a
- * folder directly inside the functions folder with the deno.json that a function there will have.
+ * Evaluates flow modules in Deno and returns the flows they export, in the order of files and exports, and a warning for
+ * what a module makes without exporting it. `workspace` is a folder directly inside the functions folder with the deno.json that a function there will have.
  * Throws SF611 for a module that does not compile or throws, with its file and line.
  */
 export async function evaluateFlowModules(
   project: Project,
   modules: readonly string[],
   workspace: string,
-): Promise<ExportedFlow[]> {
+): Promise<EvaluatedModules> {
   const script = join(workspace, 'flow-evaluator.ts')
   copyFileSync(fileURLToPath(new URL('./flow-evaluator.ts', import.meta.url)), script)
   const reports = await runEvaluator(project, script, modules)
-  return reports.flatMap((report) => {
+  const evaluated = reports.map((report) => {
     if (report.error !== undefined) throw moduleError(project, report.path, report.error)
     const module = relative(project.functionsDir, report.path).replaceAll('\\', '/')
-    return report.flows.map((flow) => ({ module, ...flow }))
+    const flows = report.flows.map((flow) => ({ module, ...flow }))
+    return {
+      flows,
+      warnings: missingExports(report.path, flows).map((text) => `${relative(project.root, report.path)} ${text}`),
+    }
   })
+  return {
+    flows: evaluated.flatMap(({ flows }) => flows),
+    warnings: evaluated.flatMap(({ warnings }) => warnings),
+  }
+}
+
+/** A module that makes a flow and exports none has most likely lost the word `export`; nothing else would tell. */
+function missingExports(path: string, flows: readonly ExportedFlow[]): string[] {
+  const source = readFileSync(path, 'utf8')
+  if (flows.length === 0)
+    return /\bnew\s+Flow\b/.test(source) ? ['exports no flow: write `export const` before it.'] : []
+  if (!/\bdefineWorkers\s*\(/.test(source) || flows.some(({ workers }) => workers !== undefined)) return []
+  return [
+    'does not export what defineWorkers returns: its settings do not apply. Write `export const workers = defineWorkers(…)`.',
+  ]
 }
 
 async function runEvaluator(project: Project, script: string, modules: readonly string[]): Promise<ModuleReport[]> {
@@ -119,13 +145,34 @@ function moduleError(project: Project, path: string, error: ErrorReport): Starfl
     .trim()
   return new StarflowError({
     code: 'SF611',
-    message: `The flow module ${module} does not compile: ${place === undefined ? basename(module) : `${place.file}:${place.line}`}.`,
+    message: `The flow module ${module} ${isSyntaxError(error) ? 'does not compile' : 'cannot be loaded'}: ${place === undefined ? basename(module) : `${place.file}:${place.line}`}.`,
     detail: [`${error.code?.startsWith('SF') ? `${error.code}: ` : ''}${reason}`, error.detail]
       .filter((part) => part !== undefined)
       .join('\n'),
-    hint: error.hint ?? 'Correct the file and run the command again. No function was changed.',
+    hint:
+      error.hint ??
+      missingPackageHint(reason) ??
+      'Correct the file and run the command again. No function was changed.',
     fields: { module, ...place },
   })
+}
+
+function isSyntaxError({ name, message }: ErrorReport): boolean {
+  return name === 'SyntaxError' || /could not be parsed/.test(message)
+}
+
+/** Deno knows only that its own configuration lacks the package. */
+function missingPackageHint(reason: string): string | undefined {
+  const name = missingPackage(reason)
+  return name === undefined
+    ? undefined
+    : `Run: npm install ${name}. If it is no npm package, correct the import. No function was changed.`
+}
+
+function missingPackage(reason: string): string | undefined {
+  const specifier = /Import "([^".][^"]*)" not a dependency/.exec(reason)?.[1]?.replace(/^npm:\/?/, '')
+  if (specifier === undefined || /^(node|jsr|https?|file):/.test(specifier)) return undefined
+  return /^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0]
 }
 
 function placeOf(text: string, project: Project): { file: string; line: number; column: number } | undefined {

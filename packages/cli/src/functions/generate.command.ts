@@ -21,6 +21,7 @@ export interface GenerateOptions {
 export async function generateFunctions(options: GenerateOptions, output: Output, cwd = process.cwd()): Promise<void> {
   const project = await loadProject(cwd)
   const generation = await planGeneration(project, options)
+  for (const warning of generation.warnings) output.problem(`${output.colors.yellow('warning')}: ${warning}`)
   if (options.check || options.dryRun) {
     showChanges(project, generation, output)
     if (options.check && hasChanges(generation)) throw outdatedFunctions(project, generation)
@@ -60,6 +61,7 @@ function showChanges(project: Project, generation: Generation, output: Output): 
 function report(project: Project, generation: Generation, { isApplied }: { isApplied: boolean }) {
   return {
     functions: generation.functions,
+    warnings: generation.warnings,
     [isApplied ? 'written' : 'toWrite']: generation.changed.map((file) => relative(project.root, file.path)),
     [isApplied ? 'removed' : 'toRemove']: generation.obsolete,
   }
@@ -83,7 +85,7 @@ export function outdatedFunctions(project: Project, generation: Generation): Sta
     code: 'SF615',
     message: 'The generated worker functions are not what the flows need.',
     detail: `To write: ${changed.join(', ') || 'nothing'}. To remove: ${generation.obsolete.join(', ') || 'nothing'}.`,
-    hint: 'Run: starflow functions generate',
+    hint: 'Run: npx starflow functions generate',
     fields: { toWrite: changed, toRemove: generation.obsolete },
   })
 }
@@ -92,8 +94,14 @@ function notConfirmed(project: Project, generation: Generation): StarflowError {
   return new StarflowError({
     code: 'SF616',
     message: `No step needs ${generation.obsolete.join(', ')} any longer; nothing was changed.`,
-    detail: `They were generated into ${relative(project.root, project.functionsDir)}. A deployed function stays until you delete it.`,
-    hint: 'Run again with --yes to remove them.',
+    detail: [
+      ...generation.warnings,
+      `They were generated into ${relative(project.root, project.functionsDir)}. A deployed function stays until you delete it.`,
+    ].join('\n'),
+    hint:
+      generation.warnings.length > 0
+        ? 'If a flow was meant to be exported, export it and run again; else run again with --yes to remove them.'
+        : 'Run again with --yes to remove them.',
     fields: { functionNames: generation.obsolete },
   })
 }

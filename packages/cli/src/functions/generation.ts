@@ -27,6 +27,10 @@ export interface PlannedFile {
 
 /** What `functions generate` would do; nothing is changed until {@link applyGeneration}. */
 export interface Generation {
+  /** The slugs of all flows. */
+  readonly flowSlugs: readonly string[]
+  /** What the modules make and do not export; one sentence each. */
+  readonly warnings: readonly string[]
   /** Names of all worker functions, in the order of flows and steps. */
   readonly functions: readonly string[]
   /** Only files whose text changes. */
@@ -51,14 +55,14 @@ export async function planGeneration(
 ): Promise<Generation> {
   const modules = findFlowModules(project)
   const denoConfig = denoConfigText(project)
-  const flows =
+  const { flows, warnings } =
     modules.length === 0
-      ? []
+      ? { flows: [], warnings: [] }
       : await withStaging(project, (staging) => {
           writeFileSync(join(staging, 'deno.json'), denoConfig)
           return evaluateFlowModules(project, modules, staging)
         })
-  if (flows.length === 0) throw noFlows(project, modules)
+  if (flows.length === 0) throw noFlows(project, modules, warnings)
   const workerFunctions = workerFunctionsOf(flows, (flow) => options.grouped ?? isGroupedAlready(project, flow))
   const functions = workerFunctions.map((each) => each.name)
   const taken = functions.filter((name) => isTaken(project, name))
@@ -72,6 +76,8 @@ export async function planGeneration(
     plan(configFile, withFunctionEntries(project, read(configFile), functions)),
   ]
   return {
+    flowSlugs: flows.map(({ flowSlug }) => flowSlug),
+    warnings,
     functions,
     changed: files.filter((file) => file.text !== file.found),
     obsolete: findGeneratedFunctions(project.functionsDir).filter((name) => !functions.includes(name)),
@@ -140,16 +146,19 @@ function read(path: string): string | undefined {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ? readFileSync(path, 'utf8') : undefined
 }
 
-function noFlows(project: Project, modules: readonly string[]): StarflowError {
-  const folder = join(relative(project.root, project.functionsDir), FLOWS_FOLDER)
+function noFlows(project: Project, modules: readonly string[], warnings: readonly string[]): StarflowError {
+  const folder = join(relative(process.cwd(), project.functionsDir), FLOWS_FOLDER)
   return new StarflowError({
     code: 'SF612',
     message: `No flow is exported from ${folder}.`,
     detail:
       modules.length === 0
-        ? 'The folder has no .ts file, or does not exist.'
-        : `Evaluated: ${modules.map((path) => relative(project.root, path)).join(', ')}.`,
-    hint: 'Export a flow: export const orders = withStepQueues(new Flow({ slug: "orders" }).step(…)).',
+        ? `The folder has no .ts file, or does not exist. The current folder is ${process.cwd()}, and the project ${project.root}.`
+        : [`Evaluated: ${modules.map((path) => relative(project.root, path)).join(', ')}.`, ...warnings].join('\n'),
+    hint:
+      modules.length === 0
+        ? `Run it in the folder of your project, put a flow into ${folder}, or name another folder in starflow.config.json: { "functionsDir": "functions" }.`
+        : 'Export a flow: export const orders = withStepQueues(new Flow({ slug: "orders" }).step(…)).',
     fields: { folder },
   })
 }

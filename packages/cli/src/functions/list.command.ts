@@ -45,7 +45,9 @@ export async function listFunctions(options: DatabaseOptions, output: Output): P
         : `${each.failedStarts > 0 ? `${each.failedStarts} failed starts: ` : ''}${firstLine(each.lastError)}`,
     ]),
   )
-  for (const line of functions.length === 0 ? ['No worker function is known. Deploy them: starflow deploy'] : lines) {
+  for (const line of functions.length === 0
+    ? ['No worker function is known. Deploy them: npx starflow deploy']
+    : lines) {
     output.line(line)
   }
 }

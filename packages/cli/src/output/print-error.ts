@@ -22,8 +22,8 @@ export function printError(error: unknown, output: Output): ExitCode {
   } else {
     const { colors } = output
     output.problem(`${colors.red(`error ${code}`)}: ${message}`)
-    if (detail !== undefined) output.problem(indent('detail', detail))
-    if (hint !== undefined) output.problem(indent('hint', hint))
+    if (detail) output.problem(indent('detail', detail))
+    if (hint) output.problem(indent('hint', hint))
   }
   return code === 'SF610' ? EXIT_CODES.usage : EXIT_CODES.failed
 }

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { relative } from 'node:path'
 import { isStarflowError, StarflowError } from '@starflow/errors'
 import { createLocalPlatform, type LocalPlatform, type LocalPlatformOptions } from '@starflow/local'
-import postgres, { type Sql } from 'postgres'
+import postgres, { type Sql, type TransactionSql } from 'postgres'
 import { findGeneratedFunctions } from '../functions/generation.ts'
 import { platformMigrations } from './platform-migrations.ts'
 
@@ -11,6 +11,8 @@ export interface StarflowPlatformOptions {
   readonly dataDir: string
   /** The folder with the generated worker functions. */
   readonly functionsDir: string
+  /** The worker functions to start. Default: all that were generated. */
+  readonly functions?: readonly string[] | undefined
   /** The project's own migrations, applied together with ours by time stamp. */
   readonly migrationsDir?: string | undefined
   readonly ports?: LocalPlatformOptions['ports']
@@ -47,7 +49,7 @@ export interface StarflowPlatform {
  *   platform refuses
  */
 export async function startStarflowPlatform(options: StarflowPlatformOptions): Promise<StarflowPlatform> {
-  const functions = findGeneratedFunctions(options.functionsDir)
+  const functions = options.functions ?? findGeneratedFunctions(options.functionsDir)
   if (functions.length === 0) throw noFunctions(options.functionsDir)
   const platform = await startLocalPlatform(options)
   const sql = postgres(platform.databaseUrl, { max: 4, onnotice: () => {} })
@@ -94,9 +96,7 @@ async function connectWorkers(sql: Sql, platform: LocalPlatform, functions: read
     await transaction`select pgflow.set_setting('functions_base_url', ${`${platform.apiUrl}/functions/v1`})`
     await transaction`delete from vault.secrets where name = 'supabase_service_role_key'`
     await transaction`select vault.create_secret(${platform.serviceRoleKey}, 'supabase_service_role_key')`
-    // A function that is no longer there would be pinged in vain for ever.
-    await transaction`delete from pgflow.worker_functions where start_mode = 'http' and function_name <> all(${functions})`
-    for (const name of functions) await transaction`select pgflow.track_worker_function(${name})`
+    await trackFunctions(transaction, functions)
   })
   // Switched on in a hosted project's dashboard; the SQL core needs them only for its jobs.
   await sql`create extension if not exists pg_cron`
@@ -105,12 +105,18 @@ async function connectWorkers(sql: Sql, platform: LocalPlatform, functions: read
   await sql`select pgflow.setup_requeue_stalled_tasks_cron()`
 }
 
+/** Makes these the worker functions that are pinged. One that no step needs would be started in vain for ever. */
+export async function trackFunctions(sql: Sql | TransactionSql, functions: readonly string[]): Promise<void> {
+  await sql`delete from pgflow.worker_functions where start_mode = 'http' and function_name <> all(${functions as string[]})`
+  for (const name of functions) await sql`select pgflow.track_worker_function(${name})`
+}
+
 function noFunctions(functionsDir: string): StarflowError {
   return new StarflowError({
     code: 'SF619',
     message: `There are no worker functions in ${relative(process.cwd(), functionsDir) || '.'}.`,
     detail: 'They are generated from the flow modules in its folder _flows.',
-    hint: 'Run: starflow functions generate',
+    hint: 'Run: npx starflow functions generate',
   })
 }
 
@@ -119,7 +125,7 @@ function baselineChanged(dataDir: string, cause: StarflowError): StarflowError {
     code: 'SF621',
     message: `The local database in ${relative(process.cwd(), dataDir) || '.'} was made by other migrations.`,
     detail: `${cause.message} Nothing was changed.`,
-    hint: 'Recreate it, which deletes its data (starflow dev --recreate), or name another folder.',
+    hint: 'Recreate it, which deletes its data (npx starflow dev --recreate), or name another folder.',
     fields: { dataDir },
     cause,
   })

@@ -9,8 +9,12 @@ export interface BootFailureReport {
 }
 
 /** SF511 for a module that does not load: names the file and line in which the trouble is, relative to the project. */
-export function bootFailure(functionName: string, projectDir: string, report: BootFailureReport): StarflowError {
-  const place = placeOf(report.message, projectDir) ?? placeOf(report.stack, projectDir)
+export function bootFailure(
+  functionName: string,
+  folders: { readonly projectDir: string; readonly functionsDir: string },
+  report: BootFailureReport,
+): StarflowError {
+  const place = placeOf(report.message, folders) ?? placeOf(report.stack, folders)
   const at = place === undefined ? '' : ` at ${place.file}:${place.line}:${place.column}`
   return new StarflowError({
     code: 'SF511',
@@ -32,16 +36,29 @@ export function silentBootFailure(functionName: string, detail: string): Starflo
   })
 }
 
-function placeOf(text: string, projectDir: string): { file: string; line: number; column: number } | undefined {
+interface Place {
+  readonly file: string
+  readonly line: number
+  readonly column: number
+}
+
+/** The first place in the code of the functions: a library that refuses what it is given is not where to look. */
+function placeOf(
+  text: string,
+  { projectDir, functionsDir }: { readonly projectDir: string; readonly functionsDir: string },
+): Place | undefined {
+  let elsewhere: Place | undefined
   for (const [, url, line, column] of text.matchAll(/(file:\/\/[^\s"')]+?):(\d+):(\d+)/g)) {
     const path = fileURLToPath(url!)
     const file = relative(projectDir, path)
     // Frames of the runner are not the user's.
     if (!file.startsWith(`..${sep}`) && !/[\\/]functions[\\/]runner\.[jt]s$/.test(path)) {
-      return { file, line: Number(line), column: Number(column) }
+      const place = { file, line: Number(line), column: Number(column) }
+      if (!relative(functionsDir, path).startsWith('..')) return place
+      elsewhere ??= place
     }
   }
-  return undefined
+  return elsewhere
 }
 
 function summaryOf(message: string): string {

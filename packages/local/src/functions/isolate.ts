@@ -1,6 +1,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -242,7 +243,7 @@ export class Isolate {
         return
       }
       case 'boot_failed':
-        return this.#failBoot(bootFailure(this.name, this.#options.projectDir, message))
+        return this.#failBoot(bootFailure(this.name, this.#folders(), message))
       case 'pending':
         this.#pending = message.pending
         return this.#endIfIdle()
@@ -271,6 +272,11 @@ export class Isolate {
     this.#unloads.add(reason)
     this.#emit({ type: 'function.unloading', reason })
     this.#send({ command: 'unload', reason })
+  }
+
+  #folders() {
+    const { projectDir, source } = this.#options
+    return { projectDir, functionsDir: dirname(dirname(source.entry)) }
   }
 
   #failBoot(error: StarflowError): void {

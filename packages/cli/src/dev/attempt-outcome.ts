@@ -1,0 +1,68 @@
+import type { Sql } from 'postgres'
+
+/** Names one attempt at a task, as a worker's log does. */
+export interface AttemptName {
+  readonly runId: string
+  readonly stepSlug: string
+  readonly taskIndex: number
+  readonly attempt: number
+}
+
+/** What came of an attempt that failed. */
+export interface AttemptOutcome {
+  readonly errorStack: string | null
+  readonly maxAttempts: number
+  /** Undefined when there is no further attempt. */
+  readonly retryInSeconds: number | undefined
+  readonly runStatus: string
+}
+
+const LOOK_EVERY_MS = 100
+const LOOK_FOR_MS = 5_000
+
+/**
+ * Reads what the database made of a failed attempt. A worker logs a failure before it reports it, so this waits for the
+ * report; undefined when none comes within some seconds.
+ */
+export async function readAttemptOutcome(sql: Sql, name: AttemptName): Promise<AttemptOutcome | undefined> {
+  const deadline = Date.now() + LOOK_FOR_MS
+  for (;;) {
+    const outcome = await lookOnce(sql, name)
+    if (outcome !== undefined || Date.now() > deadline) return outcome
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
+  }
+}
+
+async function lookOnce(sql: Sql, name: AttemptName): Promise<AttemptOutcome | undefined> {
+  const [row] = await sql<
+    {
+      errorStack: string | null
+      maxAttempts: number
+      taskStatus: string
+      runStatus: string
+      queueName: string
+      messageId: string | null
+    }[]
+  >`
+    select a.error_stack as "errorStack", coalesce(s.opt_max_attempts, f.opt_max_attempts) as "maxAttempts",
+           t.status as "taskStatus", r.status as "runStatus", t.queue_name as "queueName", t.message_id::text as "messageId"
+    from pgflow.task_attempts a
+    join pgflow.step_tasks t using (run_id, step_slug, task_index)
+    join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
+    join pgflow.flows f on f.flow_slug = t.flow_slug
+    join pgflow.runs r on r.run_id = a.run_id
+    where a.run_id = ${name.runId} and a.step_slug = ${name.stepSlug} and a.task_index = ${name.taskIndex} and a.attempt = ${name.attempt}`
+  if (row === undefined) return undefined
+  const { errorStack, maxAttempts, taskStatus, runStatus, queueName, messageId } = row
+  const isRetried = taskStatus === 'queued' || taskStatus === 'started'
+  const retryInSeconds = isRetried && messageId !== null ? await visibleInSeconds(sql, queueName, messageId) : undefined
+  return { errorStack, maxAttempts, retryInSeconds, runStatus }
+}
+
+/** Zero where the message is there now, or was taken already. */
+async function visibleInSeconds(sql: Sql, queueName: string, messageId: string): Promise<number> {
+  const [row] = await sql<{ seconds: number }[]>`
+    select greatest(0, extract(epoch from vt - clock_timestamp()))::float8 as seconds
+    from ${sql(`pgmq.q_${queueName}`)} where msg_id = ${messageId}`
+  return row?.seconds ?? 0
+}

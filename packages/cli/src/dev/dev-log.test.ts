@@ -1,0 +1,146 @@
+import { StarflowError } from '@starflow/errors'
+import type { FunctionsEvent } from '@starflow/local'
+import { expect, test, vi } from 'vitest'
+import { createOutput } from '../output/output.ts'
+import type { AttemptOutcome } from './attempt-outcome.ts'
+import { DevLog } from './dev-log.ts'
+
+const RUN = '01a2b3c4-0000-7000-8000-000000000000'
+
+function startLog(options: { verbose?: boolean; outcome?: AttemptOutcome } = {}) {
+  const lines: string[] = []
+  const write = (text: string) => lines.push(...text.trimEnd().split('\n'))
+  const log = new DevLog({
+    output: createOutput({ json: false }, { stdout: { write }, stderr: { write } }),
+    root: '/project',
+    verbose: options.verbose ?? false,
+    readOutcome: async () => options.outcome,
+    restartPatienceMs: 10,
+  })
+  const worker = (line: object) =>
+    log.show({
+      ...{ type: 'function.log', name: 'orders__0__price', id: 'x', level: 'info' },
+      line: JSON.stringify({ functionName: 'orders__0__price', stepSlug: 'price', ...line }),
+    } as FunctionsEvent)
+  const listening = (name: string) => log.show({ type: 'function.listening', name, id: name, pid: 1, bootMs: 1 })
+  const reloaded = (isolates: number) =>
+    log.show({ type: 'functions.reloaded', path: '/project/_flows/orders.ts', isolates })
+  return { log, lines, worker, listening, reloaded }
+}
+
+const bootFailure = (name: string, detail = 'a is not defined'): FunctionsEvent => ({
+  ...{ type: 'function.boot_failed', name, id: name },
+  error: new StarflowError({
+    code: 'SF511',
+    message: `${name} does not boot.`,
+    detail,
+    fields: { file: 'a.ts', line: 1 },
+  }),
+})
+
+test('what a handler says is one short line: step, message, run and attempt', () => {
+  const { lines, worker } = startLog()
+  worker({ level: 'info', event: 'handler.log', message: 'pricing a', runId: RUN, taskIndex: 0, attempt: 1 })
+  worker({
+    level: 'warn',
+    event: 'handler.log',
+    message: 'slow',
+    details: [{ ms: 9 }],
+    runId: RUN,
+    taskIndex: 2,
+    attempt: 3,
+  })
+  expect(lines).toEqual([
+    'price  pricing a  (run 01a2b3c4…, attempt 1)',
+    'price  WARN slow  {"ms":9}  (run 01a2b3c4…, element 2, attempt 3)',
+  ])
+})
+
+test('the life of workers is shown with --verbose only, their trouble always', () => {
+  for (const verbose of [false, true]) {
+    const { lines, worker } = startLog({ verbose })
+    worker({ level: 'info', event: 'worker.started', maxConcurrent: 10 })
+    worker({ level: 'debug', event: 'task.completed', runId: RUN, taskIndex: 0, attempt: 1 })
+    worker({ level: 'warn', event: 'worker.step_timeout_long', timedStep: 'price' })
+    expect(lines.length).toBe(verbose ? 3 : 1)
+    expect(lines.at(-1)).toBe('price  WARN worker.step_timeout_long timedStep=price')
+  }
+})
+
+test('a failed attempt is told with its message, the place in the project and the retry', async () => {
+  const errorStack = [
+    'RangeError: too dear',
+    '    at price (file:///project/node_modules/money/index.js:1:1)',
+    '    at handler (file:///project/_flows/orders.ts:12:5)',
+  ].join('\n')
+  const { lines, worker } = startLog({
+    outcome: { errorStack, maxAttempts: 3, retryInSeconds: 4.2, runStatus: 'started' },
+  })
+  const failed = { level: 'warn', event: 'task.failed', runId: RUN, taskIndex: 0, attempt: 1 }
+  worker({ ...failed, errorName: 'RangeError', errorMessage: 'too dear' })
+  await vi.waitUntil(() => lines.length > 0)
+  expect(lines).toEqual([
+    'price  ERROR failed: RangeError: too dear  (run 01a2b3c4…, attempt 1)',
+    '  at _flows/orders.ts:12:5',
+    '  retry 2 of 3 in 5 s',
+  ])
+})
+
+test('runs that a recompilation deleted are a warning of their own, and none at all are not mentioned', () => {
+  const { lines, worker } = startLog()
+  for (const count of [0, 7]) {
+    const message = `${count} runs of the old definition were deleted with their queues`
+    worker({ level: 'info', event: 'flow.option', message })
+  }
+  expect(lines).toEqual(['price  WARN local only: 7 runs of the old definition were deleted with their queues'])
+})
+
+test('a restart of all workers is one line', () => {
+  const { lines, listening, reloaded } = startLog()
+  reloaded(2)
+  listening('one')
+  expect(lines).toEqual([])
+  listening('two')
+  listening('two')
+  expect(lines).toEqual([expect.stringMatching(/^orders\.ts changed: 2 workers restarted in \d/)])
+})
+
+test('workers that never come back do not keep the others from being told', async () => {
+  const { lines, listening, reloaded } = startLog()
+  reloaded(2)
+  listening('one')
+  await vi.waitUntil(() => lines.length > 0)
+  expect(lines[0]).toContain('1 worker restarted')
+})
+
+test('functions that do not boot say nothing while the flow modules are known to be broken', () => {
+  const { log, lines, reloaded } = startLog()
+  log.checking()
+  reloaded(2)
+  log.show(bootFailure('one'))
+  log.checked({ isBroken: true })
+  log.show(bootFailure('two'))
+  expect(lines).toEqual([])
+})
+
+test('a mistake that keeps many functions from booting is told once, with what to do here', () => {
+  const { log, lines } = startLog()
+  log.checking()
+  for (const name of ['one', 'two', 'gone']) log.show(bootFailure(name))
+  log.show(bootFailure('gone', 'its step is gone'))
+  log.checked({ isBroken: false, functions: ['one', 'two'] })
+  log.show(bootFailure('one'))
+  expect(lines).toEqual([
+    'error SF511: one does not boot.',
+    '  detail: a is not defined',
+    '  hint: Save the file again; the workers restart by themselves.',
+  ])
+})
+
+test('started settles with the last worker, and is false when one never starts', async () => {
+  const { log, worker } = startLog()
+  const all = log.started(['orders__0__price'], 10_000)
+  worker({ level: 'info', event: 'worker.started' })
+  expect(await all).toBe(true)
+  expect(await log.started(['orders__0__price', 'other'], 1)).toBe(false)
+})
