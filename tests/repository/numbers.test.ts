@@ -1,0 +1,28 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { ROOT } from '../../scripts/repository.ts'
+
+const REFERENCE = join(ROOT, 'docs/reference')
+const CONCEPTS = join(ROOT, 'docs/concepts')
+
+const rows = readFileSync(join(REFERENCE, 'numbers.md'), 'utf8')
+  .split('\n')
+  .flatMap((line) => {
+    const match = /^\| (.+) \| (.+) \| \[.+\]\((.+)\) \| `(.+)` \|$/.exec(line)
+    return match === null ? [] : [{ what: match[1]!, value: match[2]!, module: match[3]!, text: match[4]! }]
+  })
+
+/** A number with a unit. Code and file names have numbers of their own. */
+const FIGURE =
+  /\b\d[\d .]*(?:ms|s|min|hour|days?|MB|bytes|%|characters|attempts|requeues|instances|tasks|connections|retries|runs|messages)(?![\w/])/g
+
+test.each(rows)('$what: $value stands in its module', ({ module, text }) => {
+  expect(readFileSync(join(REFERENCE, module), 'utf8')).toContain(text)
+})
+
+test.each(readdirSync(CONCEPTS))('every figure of %s is one of the numbers', (page) => {
+  const values = new Set(rows.map(({ value }) => value))
+  const text = readFileSync(join(CONCEPTS, page), 'utf8').replace(/```[\s\S]*?```|`[^`]*`/g, '')
+  expect((text.match(FIGURE) ?? []).filter((figure) => !values.has(figure))).toEqual([])
+})
