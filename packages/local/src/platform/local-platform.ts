@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { StarflowError } from '@starflow/errors'
 import type { FunctionsEvent } from '../functions/functions-event.ts'
@@ -15,6 +15,7 @@ import { Ticker } from '../ticker/ticker.ts'
 import type { TickerEvent } from '../ticker/ticker-event.ts'
 import { loadApiKeys } from './api-keys.ts'
 import { Gateway } from './gateway.ts'
+import { makeFolder } from './make-folder.ts'
 import { applyMigrations, type Migration, readMigrations } from './migrations.ts'
 import { isPortFree, lastPorts, type PlatformPorts, refuseTakenPorts } from './ports.ts'
 
@@ -195,14 +196,14 @@ function checkedFunctionEnv(env: Readonly<Record<string, string>>): Readonly<Rec
 
 /** Secrets lie in it, so it is closed to others; and none of it belongs into a repository. */
 function prepareDataDir(dataDir: string): string {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  makeFolder(dataDir, 0o700)
   const ignore = join(dataDir, '.gitignore')
   if (!existsSync(ignore)) writeFileSync(ignore, '*\n')
   return dataDir
 }
 
 function emptyFolder(path: string): string {
-  mkdirSync(path, { recursive: true })
+  makeFolder(path)
   return path
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import path from 'node:path'
 import { StarflowError } from '@starflow/errors'
+import { makeFolder } from '../platform/make-folder.ts'
 import { killAtExit } from '../processes/end-at-exit.ts'
 import { type PostgresMajor, unsupportedPlatform } from './binaries.ts'
 import type { PostgresOverlay } from './overlay.ts'
@@ -21,7 +22,7 @@ export async function ensureDataFolder(
 ): Promise<void> {
   if (isReady(dataFolder, major)) return
   const parent = path.dirname(dataFolder)
-  fs.mkdirSync(parent, { recursive: true })
+  makeFolder(parent)
   const draft = path.join(parent, `.${path.basename(dataFolder)}-draft-${randomUUID()}`)
   const passwordFile = `${draft}.password`
   try {

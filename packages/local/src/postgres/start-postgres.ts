@@ -5,6 +5,7 @@ import net, { type AddressInfo } from 'node:net'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { StarflowError } from '@starflow/errors'
+import { makeFolder } from '../platform/make-folder.ts'
 import { killAtExit } from '../processes/end-at-exit.ts'
 import { findPostgresBinaries, type PostgresMajor } from './binaries.ts'
 import { ensureDataFolder } from './data-folder.ts'
@@ -73,7 +74,9 @@ export async function startPostgres(options: StartPostgresOptions): Promise<Post
   const { major = 17, fsync = true } = options
   const dataDir = path.resolve(options.dataDir)
   const binaries = findPostgresBinaries(major, options.binariesFrom)
-  const overlay = prepareOverlay(binaries, options.cacheDir ?? path.join(path.dirname(dataDir), 'postgres-overlay'))
+  const cacheDir = path.resolve(options.cacheDir ?? path.join(path.dirname(dataDir), 'postgres-overlay'))
+  makeFolder(cacheDir)
+  const overlay = prepareOverlay(binaries, cacheDir)
   const user = serverUser()
   await ensureDataFolder(dataDir, major, { overlay, user, sync: fsync })
 
