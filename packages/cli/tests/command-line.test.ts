@@ -40,6 +40,16 @@ describe('the command line', () => {
     },
   )
 
+  test('--version is answered with the version of the package', async () => {
+    const { exitCode, stdout } = await starflow('--version')
+    expect(exitCode).toBe(0)
+    expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+  })
+
+  test('a hint can be pasted: it begins with npx', async () => {
+    expect((await starflow('functions', 'nope')).stderr).toContain('See: npx starflow functions --help')
+  })
+
   test('the starflow program runs without a build', () => {
     const program = fileURLToPath(new URL('../bin/starflow.mjs', import.meta.url))
     const { status, stdout } = spawnSync(process.execPath, [program, '--help'], { encoding: 'utf8' })

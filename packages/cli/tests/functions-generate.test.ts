@@ -212,6 +212,34 @@ describe('removal', () => {
     expect(existsSync(join(root, 'supabase/functions/sendmail/index.ts'))).toBe(true)
   })
 
+  test('a flow that lost its export is named before what would be removed for it', async () => {
+    sample({ 'orders.ts': ORDERS, 'mail.ts': MAIL })
+    await project.generate()
+    project.write('supabase/functions/_flows/mail.ts', MAIL.replace('export ', ''))
+    const before = project.files()
+    await expect(project.generate()).rejects.toMatchObject({
+      code: 'SF616',
+      detail: expect.stringMatching(/^supabase\/functions\/_flows\/mail\.ts exports no flow/),
+      hint: expect.stringContaining('export it'),
+    })
+    expect(project.files()).toEqual(before)
+  })
+
+  test('a flow and workers that are made and not exported are warned of, other modules are not', async () => {
+    const { warnings } = await sample({
+      'orders.ts': ORDERS.replace('export const workers', 'const workers'),
+      'mail.ts': MAIL.replace('export ', ''),
+      'part.ts': 'export const part = 1',
+    }).generate()
+    expect(warnings).toEqual([
+      expect.stringMatching(/_flows\/mail\.ts exports no flow/),
+      expect.stringMatching(/_flows\/orders\.ts does not export what defineWorkers returns/),
+    ])
+    project.write('supabase/functions/_flows/orders.ts', ORDERS)
+    project.remove('supabase/functions/_flows/mail.ts')
+    expect(await project.generate()).toMatchObject({ warnings: [] })
+  })
+
   test('--yes removes what no step needs, and its config entry', async () => {
     const { root } = await projectWithRemovedStep()
     expect(await project.generate({ yes: true })).toMatchObject({ removed: ['sendmail'] })
@@ -235,7 +263,11 @@ describe('removal', () => {
 })
 
 describe('refusals change nothing', () => {
-  const cases: [string, Record<string, string>, { code: string; fields?: object; detail?: unknown }][] = [
+  const cases: [
+    string,
+    Record<string, string>,
+    { code: string; fields?: object; message?: unknown; detail?: unknown; hint?: unknown },
+  ][] = [
     [
       'a module with a syntax error names its file and line',
       { 'bad.ts': 'export const a = 1\nexport const b = = 2\n' },
@@ -244,7 +276,16 @@ describe('refusals change nothing', () => {
     [
       'a module that imports a file with an error names that file',
       { 'bad.ts': "import './parts/part.ts'\n", 'parts/part.ts': '\n\nexport const b: = 2\n' },
-      { code: 'SF611', fields: { file: 'supabase/functions/_flows/parts/part.ts', line: 3 } },
+      {
+        code: 'SF611',
+        message: expect.stringContaining('does not compile'),
+        fields: { file: 'supabase/functions/_flows/parts/part.ts', line: 3 },
+      },
+    ],
+    [
+      'a module that throws, which is no error of its syntax',
+      { 'bad.ts': "throw new Error('Expected more')\n" },
+      { code: 'SF611', message: expect.stringContaining('cannot be loaded'), fields: { line: 1 } },
     ],
     [
       'a module that imports an export that is not there',
@@ -254,12 +295,23 @@ describe('refusals change nothing', () => {
     [
       'a module that imports a package that is not there',
       { 'bad.ts': "import 'no-such-package-anywhere'\n" },
-      { code: 'SF611', fields: { file: 'supabase/functions/_flows/bad.ts', line: 1 } },
+      {
+        code: 'SF611',
+        message: expect.stringContaining('cannot be loaded'),
+        hint: expect.stringContaining('npm install no-such-package-anywhere'),
+        detail: expect.not.stringContaining('deno add'),
+        fields: { file: 'supabase/functions/_flows/bad.ts', line: 1 },
+      },
     ],
     [
       'a flow that breaks a rule keeps the reason of the rule',
       { 'bad.ts': "import { Flow } from '@starflow/dsl'\n\nexport const flow = new Flow({ slug: '1st' })\n" },
       { code: 'SF611', fields: { line: 3 }, detail: expect.stringContaining('SF106') },
+    ],
+    [
+      'a flow that is not exported',
+      { 'bad.ts': MAIL.replace('export ', '') },
+      { code: 'SF612', detail: expect.stringContaining('bad.ts exports no flow') },
     ],
     ['a module without a flow', { 'bad.ts': 'export const answer = 42\n' }, { code: 'SF612' }],
     [

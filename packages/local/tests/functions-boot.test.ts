@@ -1,4 +1,4 @@
-import { cpSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { isStarflowError } from '@starflow/errors'
@@ -47,6 +47,18 @@ test.each(['nope', '_flows', '..%2Fhello', 'hello.ts'])('an unknown function %s 
   expect(answer.status).toBe(404)
   expect(await answer.text()).toBe('Function not found')
   expect(log.events).toEqual([])
+})
+
+test('a library that refuses what it is given is not named, but the code of the functions that gave it', async () => {
+  const { call, log, folder } = await startFunctions({
+    'broken/index.ts': `import '../_flows/orders.ts'`,
+    '_flows/orders.ts': `import { check } from '../../lib/check.js'\n\ncheck(1)\n`,
+  })
+  mkdirSync(join(folder, 'lib'))
+  writeFileSync(join(folder, 'lib/check.js'), `export function check() {\n  throw new Error('refused')\n}\n`)
+  await call('broken')
+  const { error } = await log.next('function.boot_failed')
+  expect(error.message).toContain('refused at functions/_flows/orders.ts:3:1')
 })
 
 test.each([

@@ -142,6 +142,8 @@ function moduleError(project: Project, path: string, error: ErrorReport): Starfl
   const reason = error.message
     .replace(/^(SyntaxError|TypeError): /, '')
     .replace(/\s+at file:\/\/\S+/g, '')
+    // Deno's own advice is for projects whose packages it manages.
+    .replace(/\n\s*hint: .*`deno .*/g, '')
     .trim()
   return new StarflowError({
     code: 'SF611',
@@ -158,7 +160,7 @@ function moduleError(project: Project, path: string, error: ErrorReport): Starfl
 }
 
 function isSyntaxError({ name, message }: ErrorReport): boolean {
-  return name === 'SyntaxError' || /could not be parsed/.test(message)
+  return name === 'SyntaxError' || /^SyntaxError: |could not be parsed/.test(message)
 }
 
 /** Deno knows only that its own configuration lacks the package. */

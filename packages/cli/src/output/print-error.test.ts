@@ -23,6 +23,11 @@ const refusal = new StarflowError({
 })
 
 describe('printError', () => {
+  test('an empty detail or hint is no line', () => {
+    const { stderr } = print({ code: 'SF501', message: 'Port 54321 is in use.', detail: '', hint: '' })
+    expect(stderr).toBe('error SF501: Port 54321 is in use.\n')
+  })
+
   test('shows code, message, detail and hint on standard error', () => {
     expect(print(refusal)).toEqual({
       exitCode: 1,
