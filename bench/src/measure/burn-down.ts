@@ -5,12 +5,10 @@ import { difference, PostgresMeter, readTuples } from './postgres-meter.ts'
 import { Progress } from './progress.ts'
 
 export interface BurnDownOptions {
-  /** Runs of the measured part, before the contender's pace is applied: how many seconds it should take. */
+  /** How long the measured part should take at the contender's pace. */
   readonly seconds: number
   /** Work that is not done by then is left; the figures are of what was. */
   readonly limitSeconds: number
-  /** Runs instead of `seconds` of the contender's pace. */
-  readonly runs?: number
   /** Something that goes on beside the measured work; called before it, and ended after it. */
   readonly meanwhile?: (database: string) => Promise<() => Promise<void>>
 }
@@ -42,7 +40,7 @@ export async function burnDown(
     await session.stopWorkers()
     progress.reset()
 
-    const runs = options.runs ?? Math.max(1, Math.round(pace * options.seconds))
+    const runs = Math.max(1, Math.round(pace * options.seconds))
     const beforeStart = await meter.read()
     const startedAt = performance.now()
     await makeRuns(runs)

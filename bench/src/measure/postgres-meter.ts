@@ -51,18 +51,18 @@ export async function readTuples(sql: Sql): Promise<TupleFigures> {
  * ended meanwhile. So a system that opens and closes connections pays for it like any other.
  */
 function cpuMsOfServer(postmasterPid: number): number {
-  let ticks = 0
+  let cpuMs = 0
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue
     const stat = readStat(name)
     if (stat === undefined) continue
-    if (Number(name) === postmasterPid) ticks += stat.ended
-    else if (stat.parent === postmasterPid) ticks += stat.own
+    if (Number(name) === postmasterPid) cpuMs += stat.endedMs
+    else if (stat.parent === postmasterPid) cpuMs += stat.ownMs
   }
-  return ticks * MS_PER_TICK
+  return cpuMs
 }
 
-function readStat(pid: string): { parent: number; own: number; ended: number } | undefined {
+function readStat(pid: string): { parent: number; ownMs: number; endedMs: number } | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
     // The name of the program, in parentheses, may hold anything.
@@ -70,8 +70,21 @@ function readStat(pid: string): { parent: number; own: number; ended: number } |
       .slice(text.lastIndexOf(')') + 2)
       .split(' ')
       .map(Number)
-    return { parent: fields[1]!, own: fields[11]! + fields[12]!, ended: fields[13]! + fields[14]! }
+    return {
+      parent: fields[1]!,
+      ownMs: nanosecondsOf(pid) / 1e6 || (fields[11]! + fields[12]!) * MS_PER_TICK,
+      endedMs: (fields[13]! + fields[14]!) * MS_PER_TICK,
+    }
   } catch {
     return undefined
+  }
+}
+
+/** Finer than ticks, where the kernel tells it: an idle backend uses less than a tick in many seconds. */
+function nanosecondsOf(pid: string): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0])
+  } catch {
+    return 0
   }
 }
