@@ -213,6 +213,13 @@ export class StarflowSql {
     return row?.input ?? null
   }
 
+  /** How many tasks a step of a run has: the elements of a map. */
+  async stepSize(runId: string, stepSlug: string): Promise<number> {
+    const [row] = await this.#sql<{ initial_tasks: number | null }[]>`
+      select initial_tasks from pgflow.step_states where run_id = ${runId} and step_slug = ${stepSlug}`
+    return row?.initial_tasks ?? 0
+  }
+
   /**
    * The name under which a queue worker polls.
    *

@@ -73,6 +73,16 @@ export type LifecycleEvent =
       wallClockSeconds: number
     }
 
+  /** A step runs in transactions, each on a connection of its own: no more tasks at a time than there are of them. */
+  | {
+      level: 'info'
+      event: 'step.transactional'
+      transactionalStep: string
+      connections: number
+      /** Of a map: how many elements it may have. */
+      maxElements?: number
+    }
+
 export type CompileEvent =
   | { level: 'info'; event: 'flow.compiled'; status: 'compiled' | 'recompiled'; differences: readonly string[] }
   | { level: 'info'; event: 'flow.draining'; waitedMs: number }

@@ -2,9 +2,10 @@ import { NonRetryableError, RetryLater, toJsonText } from '@starflow/dsl'
 import { StarflowError } from '@starflow/errors'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { WorkerEventBody } from './events.ts'
-import { Executor, WorkerShutdownError } from './executor.ts'
+import { Executor } from './executor.ts'
 import { TIMEOUT_GRACE_MS } from './numbers.ts'
 import type { TaskOutcome } from './task-outcome.ts'
+import { WorkerShutdownError } from './worker-shutdown-error.ts'
 import type { ClaimedTask } from './worker-sql.ts'
 
 const TASK: ClaimedTask = {

@@ -1,9 +1,9 @@
-import { StarflowError } from '@starflow/errors'
 import type { WorkerEventBody } from './events.ts'
 import { MAX_TIMER_MS, TIMEOUT_GRACE_MS } from './numbers.ts'
 import { completedOutcome, failedOutcome, releaseOutcome, type TaskOutcome } from './task-outcome.ts'
+import { SettledInTransaction } from './transactional-step.ts'
 import type { ClaimedWork, Work } from './work.ts'
-import { attemptOf } from './work-identity.ts'
+import { attemptOf, subjectOf } from './work-identity.ts'
 
 export interface ExecutorOptions {
   readonly work: Pick<Work, 'invoke' | 'serialise' | 'timeoutSeconds' | 'timeoutError'>
@@ -62,6 +62,9 @@ export class Executor {
     if (ended === 'abandoned') {
       this.#options.emit({ level: 'warn', event: 'task.abandoned', ...attemptOf(task), durationMs })
     }
+    if (ended !== 'abandoned' && ended.ok && ended.value instanceof SettledInTransaction) {
+      return this.#settled(task, ended.value, durationMs)
+    }
     // What a handler returns or throws after its timeout is the timeout's doing.
     if (limits.timeoutError !== undefined) return this.#failed(task, limits.timeoutError, durationMs)
     if (ended === 'abandoned') throw new Error('A task is abandoned only after its timeout.')
@@ -91,6 +94,13 @@ export class Executor {
     }
   }
 
+  #settled(task: ClaimedWork, { refusal }: SettledInTransaction, durationMs: number): TaskOutcome {
+    const { emit } = this.#options
+    if (refusal === undefined) emit({ level: 'debug', event: 'task.completed', ...attemptOf(task), durationMs })
+    else emit({ level: 'warn', event: 'report.refused', ...subjectOf(task), reason: refusal, repeated: false })
+    return { kind: 'settled', accepted: refusal === undefined }
+  }
+
   #failed(task: ClaimedWork, thrown: unknown, durationMs: number): TaskOutcome {
     const outcome = failedOutcome(task, thrown)
     if (outcome.kind === 'report' && outcome.report.status === 'failed') {
@@ -105,18 +115,6 @@ export class Executor {
       })
     }
     return outcome
-  }
-}
-
-/** The reason of `ctx.shutdownSignal` (SF408). A handler that ends with it is given back instead of failed. */
-export class WorkerShutdownError extends StarflowError {
-  constructor(reason: string) {
-    super({
-      code: 'SF408',
-      message: `The worker is shutting down (${reason}).`,
-      hint: 'The task is given back and runs again on another worker.',
-      fields: { reason },
-    })
   }
 }
 

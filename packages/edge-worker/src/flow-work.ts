@@ -3,11 +3,15 @@ import { StarflowError } from '@starflow/errors'
 import type { Sql } from 'postgres'
 import { compileFlow } from './compile-flow.ts'
 import { InputCheck } from './input-check.ts'
+import { TRANSACTIONAL_MAP_LIMIT } from './numbers.ts'
 import { RunCache } from './run-cache.ts'
 import type { FlowSubscription, StepSubscription } from './subscription.ts'
 import { stepContext } from './task-context.ts'
 import type { AttemptReport, TaskToGiveBack } from './task-outcome.ts'
+import { runInTransaction, type SettledInTransaction } from './transactional-step.ts'
+import { mapTooLargeError, sqlRefusedInTransaction } from './transactional-step-check.ts'
 import type { ClaimAnswer, ClaimedWork, RefusedReport, Work } from './work.ts'
+import { attemptOf, type TaskIdentity } from './work-identity.ts'
 import type { WorkResources } from './work-resources.ts'
 import type { ClaimedTask, TaskReport, TaskToRelease } from './worker-sql.ts'
 
@@ -16,6 +20,7 @@ export class FlowWork implements Work {
   readonly #subscription: FlowSubscription | StepSubscription
   readonly #resources: WorkResources
   readonly #flowInputs = new RunCache<Json>()
+  readonly #mapSizes = new RunCache<number>()
   readonly #inputCheck: InputCheck
   #queueName: string | undefined
 
@@ -92,10 +97,49 @@ export class FlowWork implements Work {
     const loading = this.#resources.supabase.ready()
     if (loading !== undefined) await loading
     const { handlersSql } = this.#resources
+    if (step.transactional) return await this.#invokeInTransaction(task, step, signal)
     return await step.handler(
       takesFlowInput(step) ? task.flowInput : task.input,
       this.#context(task, signal, handlersSql),
     )
+  }
+
+  async #invokeInTransaction(
+    task: ClaimedTask,
+    step: StepDefinition<AnyHandler>,
+    signal: AbortSignal,
+  ): Promise<SettledInTransaction> {
+    if (step.stepType === 'map') await this.#checkMapSize(task)
+    const { handlersSql, connect, workerId } = this.#resources
+    const context = this.#context(task, signal, sqlRefusedInTransaction())
+    return await runInTransaction({
+      sql: handlersSql,
+      signal,
+      handler: (tx) =>
+        step.handler(
+          takesFlowInput(step) ? task.flowInput : task.input,
+          // Keeps the getters of the context as they are: what costs something is made when it is read.
+          Object.defineProperty(context, 'tx', { value: tx, enumerable: true }),
+        ),
+      settle: async (tx, output) => {
+        const report = {
+          ...(attemptOf(task) as TaskIdentity),
+          status: 'completed',
+          output: toJsonText(output),
+        } as const
+        // A transaction answers tagged templates as its client does, which is all that the calls need.
+        const [result] = await connect(tx as unknown as Sql).settleTasks(workerId, [report])
+        return result?.accepted === true ? undefined : (result?.reason ?? 'refused')
+      },
+    })
+  }
+
+  /** Asked once for all elements of a map that run here. */
+  async #checkMapSize({ runId, stepSlug }: ClaimedTask): Promise<void> {
+    const elements = await this.#mapSizes.get(`${runId}/${stepSlug}`, () =>
+      this.#resources.sql.stepSize(runId, stepSlug),
+    )
+    if (elements > TRANSACTIONAL_MAP_LIMIT) throw mapTooLargeError(stepSlug, elements)
   }
 
   serialise(output: unknown): string {

@@ -7,8 +7,8 @@ export {
   type StepWorkerConfig,
 } from './edge-worker.ts'
 export type { LogLevel, WorkerEvent } from './events.ts'
-export { WorkerShutdownError } from './executor.ts'
 export { FlowRoutingMismatchError, FlowShapeMismatchError } from './flow-mismatch-error.ts'
 export type { RetryConfig } from './retry-policy.ts'
 export type { ResolvedWorkerConfig, WorkerConfig } from './worker-config.ts'
 export { ENVIRONMENT_VARIABLES } from './worker-environment.ts'
+export { WorkerShutdownError } from './worker-shutdown-error.ts'

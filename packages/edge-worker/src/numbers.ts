@@ -79,3 +79,9 @@ export const MAX_RETRY_DELAY_SECONDS = 86_400
 export const DEFAULT_VISIBILITY_SECONDS = 10
 /** Which part of the visibility passes before it is extended. */
 export const EXTEND_AFTER_PART = 0.5
+
+/**
+ * Largest map whose step may be transactional: each element commits by itself and holds the run meanwhile, so that they
+ * take turns.
+ */
+export const TRANSACTIONAL_MAP_LIMIT = 1000

@@ -12,27 +12,27 @@ import { LOST_CONNECTION_PAUSE_MS } from './numbers.ts'
  * A client of one connection also sends `select 1` then: where the server said why it hung up, the driver keeps that
  * error and blames the first query of the next connection for it, unsent. In a pool of more that may hit a query; its
  * error (57P01) is one of the connection, and a handler that fails by it is retried.
+ *
+ * @param losses shared by clients of one database: a server that restarts resets them all, also those that are idle and
+ * have no query to be told by
  */
-export function pausingClient(client: Sql): Sql {
-  let quietUntil = 0
+export function pausingClient(client: Sql, losses: ConnectionLosses = new ConnectionLosses()): Sql {
   let recovering: Promise<void> | undefined
-  let isSuspect = false
+  let seenLosses = losses.count
 
   const lost = (error: unknown) => {
-    if (!isConnectionLoss(error)) return
-    quietUntil = performance.now() + LOST_CONNECTION_PAUSE_MS
-    isSuspect = true
+    if (isConnectionLoss(error)) losses.add()
   }
   /** Undefined when nothing was lost: then a query is sent at once. */
   const pause = (): Promise<void> | undefined => {
-    if (isSuspect) recovering ??= recover()
+    if (seenLosses !== losses.count) recovering ??= recover()
     return recovering
   }
   async function recover(): Promise<void> {
-    for (let left = LOST_CONNECTION_PAUSE_MS; left > 0; left = quietUntil - performance.now()) {
-      await new Promise((resolve) => setTimeout(resolve, left))
+    while (seenLosses !== losses.count) {
+      seenLosses = losses.count
+      await new Promise((resolve) => setTimeout(resolve, LOST_CONNECTION_PAUSE_MS))
     }
-    isSuspect = false
     if (client.options.max === 1) await client`select 1`.catch(lost)
     recovering = undefined
   }
@@ -75,6 +75,15 @@ export function pausingClient(client: Sql): Sql {
       return value
     },
   })
+}
+
+/** The connections to one database that were lost so far. */
+export class ConnectionLosses {
+  count = 0
+
+  add(): void {
+    this.count++
+  }
 }
 
 /** What we touch of a query beside its public face; the driver's version is pinned, and a test fails if this changes. */

@@ -4,6 +4,7 @@ import {
   DATABASE_BACKOFF_LEAVING_MS,
   DATABASE_BACKOFF_MAX_MS,
   DATABASE_BACKOFF_MIN_MS,
+  LOST_CONNECTION_PAUSE_MS,
   SETTLE_COALESCE_COUNT,
   SETTLE_COALESCE_MIN_MS,
   SETTLE_COALESCE_MS,
@@ -54,6 +55,7 @@ export class Poller {
   #ended = false
   #failures = 0
   #sawStalled = false
+  #sawFailure = false
   /** Reports up to this count at the head of the queue may have arrived already. */
   #maybeArrived = 0
   #idleDelayMs: number
@@ -83,8 +85,12 @@ export class Poller {
 
   /** Takes how an attempt ended; it is told to the database as soon as is sensible. */
   add(outcome: TaskOutcome): void {
+    if (outcome.kind === 'release' || (outcome.kind === 'report' && outcome.report.status === 'failed')) {
+      this.#sawFailure = true
+    }
     if (outcome.kind === 'report') this.#reports.push(outcome.report)
-    else this.#releases.push(outcome.task)
+    else if (outcome.kind === 'release') this.#releases.push(outcome.task)
+    else if (outcome.accepted) this.acceptedReports++
     this.#waker.wake()
   }
 
@@ -126,6 +132,9 @@ export class Poller {
       if (this.#isDone()) break
       await this.#waker.sleep(pauseMs)
       await this.#coalesce()
+      // What a handler failed by may be the database that it lost, and we are about to lose: see pausing-client.ts.
+      if (this.#sawFailure) await new Promise((resolve) => setTimeout(resolve, LOST_CONNECTION_PAUSE_MS))
+      this.#sawFailure = false
     }
   }
 

@@ -1,15 +1,16 @@
 import type { Json, Logger, PlatformContext, StepContext } from '@starflow/dsl'
 import type { SupabaseClient } from '@supabase/supabase-js'
-import type { Sql } from 'postgres'
+import type { Sql, TransactionSql } from 'postgres'
 import type { LogLevel, WorkerEventBody } from './events.ts'
 import { attemptOf, type WorkIdentity } from './work-identity.ts'
 import type { ResolvedWorkerConfig } from './worker-config.ts'
 import type { ClaimedMessage, ClaimedTask } from './worker-sql.ts'
 
 declare module '@starflow/dsl' {
-  /** The real types of `ctx.sql` and `ctx.supabase`, in every program that has a worker in it. */
+  /** The real types of `ctx.sql`, `ctx.tx` and `ctx.supabase`, in every program that has a worker in it. */
   interface PlatformTypes {
     sql: Sql
+    transaction: TransactionSql
     supabase: SupabaseClient
   }
 }

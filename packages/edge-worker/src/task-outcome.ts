@@ -26,6 +26,8 @@ export type TaskToGiveBack = WorkIdentity & {
 export type TaskOutcome =
   | { readonly kind: 'report'; readonly report: AttemptReport }
   | { readonly kind: 'release'; readonly task: TaskToGiveBack }
+  /** Its end is in the database already, by the transaction that its handler ran in. */
+  | { readonly kind: 'settled'; readonly accepted: boolean }
 
 export function completedOutcome(work: WorkIdentity, output: string): TaskOutcome {
   return { kind: 'report', report: { ...attemptOf(work), status: 'completed', output } }

@@ -3,6 +3,7 @@ import type { WorkerEventBody } from './events.ts'
 import type { Platform } from './platform.ts'
 import type { LazySupabaseClient } from './supabase-client.ts'
 import type { ResolvedWorkerConfig } from './worker-config.ts'
+import type { WorkerConnections } from './worker-connections.ts'
 import type { WorkerSql } from './worker-sql.ts'
 
 /** What a worker lends to its work. */
@@ -12,6 +13,8 @@ export interface WorkResources {
   readonly sql: WorkerSql
   /** `ctx.sql`, or what refuses in its place. */
   readonly handlersSql: Sql
+  /** Makes the SQL client of a connection. */
+  readonly connect: (sql: WorkerConnections['own']) => Pick<WorkerSql, 'settleTasks'>
   readonly supabase: LazySupabaseClient
   readonly platform: Platform
   readonly settings: ResolvedWorkerConfig

@@ -1,6 +1,6 @@
 import { StarflowError } from '@starflow/errors'
 import postgres, { type Sql } from 'postgres'
-import { pausingClient } from './pausing-client.ts'
+import { ConnectionLosses, pausingClient } from './pausing-client.ts'
 import type { WorkerConnection } from './worker-config.ts'
 
 /** The database connections of one worker. */
@@ -24,6 +24,7 @@ export function openConnections(
   maxPgConnections: number,
   applicationName: string,
 ): WorkerConnections {
+  const losses = new ConnectionLosses()
   const options = {
     idle_timeout: 20,
     connect_timeout: 10,
@@ -38,8 +39,8 @@ export function openConnections(
     const parsed = given.options as unknown as postgres.Options<Record<string, postgres.PostgresType>>
     const own = postgres({ ...parsed, ...options, idle_timeout: undefined, max: 1, fetch_types: false })
     return {
-      own: pausingClient(own),
-      handlers: pausingClient(given),
+      own: pausingClient(own, losses),
+      handlers: pausingClient(given, losses),
       prepared,
       close: (timeoutMs) => end(timeoutMs, own),
     }
@@ -52,8 +53,8 @@ export function openConnections(
   const handlers =
     maxPgConnections > 1 ? client(cleanUrl, { ...options, prepare, max: maxPgConnections - 1 }) : undefined
   return {
-    own: pausingClient(own),
-    handlers: handlers && pausingClient(handlers),
+    own: pausingClient(own, losses),
+    handlers: handlers && pausingClient(handlers, losses),
     prepared: prepare,
     close: (timeoutMs) => end(timeoutMs, own, ...(handlers === undefined ? [] : [handlers])),
   }

@@ -1,7 +1,6 @@
 import { fromSqlError, isStarflowError, StarflowError } from '@starflow/errors'
 import { errorParts } from './error-parts.ts'
 import type { WorkerEvent, WorkerEventBody, WorkerLogger } from './events.ts'
-import { WorkerShutdownError } from './executor.ts'
 import { CLAIMING_PART_OF_LIFE, FENCED_RETRY_MS, START_RETRY_MAX_MS, START_RETRY_MIN_MS } from './numbers.ts'
 import type { Platform } from './platform.ts'
 import { isAuthorised } from './request-auth.ts'
@@ -9,10 +8,12 @@ import { Sleeper } from './sleeper.ts'
 import { checkStepTimeouts } from './step-timeout-check.ts'
 import { type Subscription, subscriptionKey } from './subscription.ts'
 import { LazySupabaseClient } from './supabase-client.ts'
+import { checkTransactionalSteps } from './transactional-step-check.ts'
 import { Worker } from './worker.ts'
 import type { ResolvedWorkerConfig, WorkerConnection } from './worker-config.ts'
 import { openConnections, type WorkerConnections } from './worker-connections.ts'
 import { readEnvironment, requireEnvironment, type WorkerEnvironment } from './worker-environment.ts'
+import { WorkerShutdownError } from './worker-shutdown-error.ts'
 import type { WorkerSql } from './worker-sql.ts'
 
 export interface WorkerFunctionOptions {
@@ -62,18 +63,19 @@ export class WorkerFunction {
   /**
    * Adds a worker and begins to serve.
    *
-   * @throws StarflowError SF402 for a second worker on one queue, SF404 for a timeout that outlives this instance
+   * @throws StarflowError SF402 for a second worker on one queue, SF404 for a timeout that outlives this instance,
+   * SF414 for a transactional step without a connection
    */
   add(subscription: Subscription, settings: ResolvedWorkerConfig, connection: WorkerConnection): void {
     const key = subscriptionKey(subscription)
     if (this.#registrations.has(key)) throw duplicateWorker(subscription)
     const { platform } = this.#options
-    for (const timeout of checkStepTimeouts(subscription, platform.wallClockMs)) {
-      this.#log(timeout)
-    }
+    for (const timeout of checkStepTimeouts(subscription, platform.wallClockMs)) this.#log(timeout)
+    const transactional = checkTransactionalSteps(subscription, settings, connection)
+    for (const event of transactional.events) this.#log(event)
     const entry: Registration = {
       subscription,
-      settings,
+      settings: transactional.settings,
       connection,
       worker: undefined,
       starting: undefined,
@@ -198,6 +200,7 @@ export class WorkerFunction {
       platform,
       connections,
       sql: connect(connections.own),
+      connect,
       spareSql: connections.handlers === undefined ? undefined : connect(connections.handlers),
       supabase: this.#supabase,
       executionId: this.#environment.executionId,

@@ -13,6 +13,7 @@ export type WorkerSql = Pick<
   | 'releaseTasks'
   | 'requeueStalledTasks'
   | 'flowInput'
+  | 'stepSize'
   | 'reportStartFailure'
   | 'findWorkerQueue'
   | 'settleAndReadMessages'

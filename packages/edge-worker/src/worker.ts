@@ -3,7 +3,7 @@ import { createWork } from './create-work.ts'
 import { databaseReason } from './database-reason.ts'
 import { errorParts } from './error-parts.ts'
 import type { WorkerEvent, WorkerEventBody, WorkerIdentity, WorkerLogger } from './events.ts'
-import { Executor, WorkerShutdownError } from './executor.ts'
+import { Executor } from './executor.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { Lifecycle, type LifecycleState } from './lifecycle.ts'
 import { CLAIMING_PART_OF_LIFE, FAREWELL_MS, MAX_TIMER_MS, SHUTDOWN_GRACE_MS } from './numbers.ts'
@@ -15,6 +15,7 @@ import type { LazySupabaseClient } from './supabase-client.ts'
 import type { Work } from './work.ts'
 import type { ResolvedWorkerConfig } from './worker-config.ts'
 import { refusedSql, type WorkerConnections } from './worker-connections.ts'
+import { WorkerShutdownError } from './worker-shutdown-error.ts'
 import type { WorkerSql, WorkerState } from './worker-sql.ts'
 
 export interface WorkerOptions {
@@ -26,6 +27,8 @@ export interface WorkerOptions {
   readonly connections: Pick<WorkerConnections, 'handlers' | 'prepared' | 'close'>
   /** On the worker's own connection. */
   readonly sql: WorkerSql
+  /** Makes the SQL client of another connection. */
+  readonly connect: (sql: WorkerConnections['own']) => Pick<WorkerSql, 'settleTasks'>
   /** The same calls on the handlers' connections, for a heartbeat that a slow poll holds up. */
   readonly spareSql: Pick<WorkerSql, 'heartbeat'> | undefined
   readonly supabase: LazySupabaseClient
@@ -76,6 +79,7 @@ export class Worker {
       workerId: options.workerId,
       sql: options.sql,
       handlersSql: options.connections.handlers ?? refusedSql(),
+      connect: options.connect,
       supabase: options.supabase,
       platform: options.platform,
       settings: options.settings,
@@ -89,6 +93,7 @@ export class Worker {
       emit: (event) => this.#emit(event),
       onOutcome: (outcome) => {
         if (outcome.kind === 'release') this.#released++
+        else if (outcome.kind === 'settled') this.#completed += Number(outcome.accepted)
         else if (outcome.report.status === 'completed') this.#completed++
         else this.#failed++
         this.#poller?.add(outcome)

@@ -1,7 +1,7 @@
 import postgres, { type Sql } from 'postgres'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { testDatabase } from '../../../tests/support/test-database.ts'
-import { isConnectionLoss, pausingClient } from '../src/pausing-client.ts'
+import { ConnectionLosses, isConnectionLoss, pausingClient } from '../src/pausing-client.ts'
 import { flakyProxy } from './support/flaky-proxy.ts'
 
 const database = await testDatabase()
@@ -63,6 +63,22 @@ describe('a query sent right after a connection was reset', () => {
   it('is answered in a pool of several connections', async () => {
     const sql = pausingClient(client({ max: 3 }))
     expect(await afterLoss(sql, () => settled(sql`select 2`))).toBe('answered')
+  })
+
+  it('is answered by a client that was idle and shares the losses of another', async () => {
+    const losses = new ConnectionLosses()
+    const [busy, idle] = [pausingClient(client(), losses), pausingClient(client(), losses)]
+    await idle`select 1`
+    await busy`select 1`
+    const outcome = busy`select pg_sleep(60)`.catch(() => settled(idle`select 2`))
+    await until(async () => {
+      const asleep =
+        await database.sql`select from pg_stat_activity where query like '%pg_sleep(60)%' and state = 'active'
+        and datname = current_database() and query not like '%activity%'`
+      return asleep.length > 0
+    })
+    proxy.reset()
+    expect(await outcome).toBe('answered')
   })
 
   it('is answered after a transaction lost its connection', async () => {

@@ -50,6 +50,9 @@ export const ERROR_CODES = {
   SF411: 'WorkerQueueTakenError',
   SF412: 'MessageAbandonedError',
   SF413: 'MessageLostError',
+  SF414: 'TransactionalStepConnectionError',
+  SF415: 'TransactionalMapTooLargeError',
+  SF416: 'SqlInTransactionalStepError',
   SF421: 'FencedBySomebodyElseError',
   SF422: 'WorkerFunctionNotFoundError',
   // SF6xx CLI and demo

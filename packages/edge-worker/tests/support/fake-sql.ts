@@ -128,6 +128,11 @@ export class FakeSql implements WorkerSql {
     return null
   }
 
+  async stepSize() {
+    this.#called('stepSize')
+    return 1
+  }
+
   async findWorkerQueue(queueName: string) {
     this.#called('findWorkerQueue')
     return queueName

@@ -8,6 +8,11 @@ export interface FlakyProxy {
   reset(): void
   /** Resets every connection as soon as its client sends `text`; once. */
   resetAt(text: string): void
+  /**
+   * Stops the first connection whose client sends `text`: `before` the server gets it, or `after` the server has answered
+   * it, with the answer withheld. Settles then; the connection hangs until it is reset.
+   */
+  stopAt(text: string, when: 'before' | 'after'): Promise<void>
   /** Refuses new connections and resets the open ones, until {@link FlakyProxy.restore}. */
   cut(): void
   restore(): void
@@ -20,6 +25,7 @@ export async function flakyProxy(databaseUrl: string): Promise<FlakyProxy> {
   const target = new URL(databaseUrl)
   const clients = new Set<Socket>()
   let trigger: string | undefined
+  let stop: { text: string; when: 'before' | 'after'; tell: () => void } | undefined
   let isCut = false
   let connections = 0
   const server = createServer((client) => {
@@ -27,7 +33,14 @@ export async function flakyProxy(databaseUrl: string): Promise<FlakyProxy> {
     connections++
     clients.add(client)
     const upstream = connect(Number(target.port), target.hostname)
+    let stopped: typeof stop
     client.on('data', (data) => {
+      if (stopped === undefined && stop !== undefined && data.includes(stop.text)) {
+        stopped = stop
+        stop = undefined
+        if (stopped.when === 'before') return stopped.tell()
+      }
+      if (stopped?.when === 'before') return
       if (trigger !== undefined && data.includes(trigger)) {
         trigger = undefined
         client.resetAndDestroy()
@@ -35,7 +48,10 @@ export async function flakyProxy(databaseUrl: string): Promise<FlakyProxy> {
       }
       upstream.write(data)
     })
-    upstream.on('data', (data) => client.write(data))
+    upstream.on('data', (data) => {
+      if (stopped === undefined) client.write(data)
+      else stopped.tell()
+    })
     for (const [one, other] of [
       [client, upstream],
       [upstream, client],
@@ -62,6 +78,10 @@ export async function flakyProxy(databaseUrl: string): Promise<FlakyProxy> {
     resetAt: (text) => {
       trigger = text
     },
+    stopAt: (text, when) =>
+      new Promise((tell) => {
+        stop = { text, when, tell }
+      }),
     cut: () => {
       isCut = true
       reset()
