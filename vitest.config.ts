@@ -8,6 +8,7 @@ export default defineConfig({
       'tests/**/*.test.ts',
       'scripts/**/*.test.ts',
       'functions/**/*.test.ts',
+      'bench/src/**/*.test.ts',
     ],
     typecheck: {
       enabled: true,
