@@ -16,6 +16,7 @@ import {
   type TaskIdentity,
   type TaskReport,
 } from './task-report.ts'
+import { WORKER_FUNCTIONS } from './worker-interface.ts'
 import type { WorkerState } from './worker-state.ts'
 
 /** What a compile found or did. `mismatch` and `draining` changed nothing that a run could notice. */
@@ -117,6 +118,31 @@ export class StarflowSql {
 
   async trackWorkerFunction(functionName: string, startMode: 'http' | 'process' = 'http'): Promise<void> {
     await this.#sql`select pgflow.track_worker_function(${functionName}, ${startMode})`
+  }
+
+  /**
+   * What a worker finds before it starts. `missingFunctions` names those of the functions it calls that are not there, or
+   * that cannot be called as it does: parameters with a default may have been added behind its own.
+   */
+  async lookAround(): Promise<{ missingFunctions: readonly string[]; maxConnections: number; workers: number }> {
+    const expected = WORKER_FUNCTIONS.map(({ name, args }) => ({
+      name,
+      args: args.map(([arg]) => arg),
+      types: args.map(([, type]) => type),
+    }))
+    const [row] = await this.#sql<[{ missing: string[]; max_connections: number; workers: number }]>`
+      select
+        (select coalesce(jsonb_agg(e.name), '[]') from jsonb_to_recordset(${JSON.stringify(expected)}::text::jsonb) e(name text, args text[], types text[])
+         where not exists (
+           select from pg_catalog.pg_proc p
+           where p.pronamespace = to_regnamespace('pgflow') and p.proname = e.name and p.pronargs - p.pronargdefaults <= cardinality(e.args)
+             and not exists (
+               select from unnest(e.args, e.types) with ordinality a(arg, type, place)
+               where p.proargnames[a.place] is distinct from a.arg or p.proargtypes[a.place - 1] is distinct from to_regtype(a.type)))) as missing,
+        current_setting('max_connections')::integer as max_connections,
+        (select count(*)::integer from pgflow.worker_function_queues q
+         join pgflow.worker_functions f on f.function_name = q.function_name where f.enabled and q.enabled) as workers`
+    return { missingFunctions: row.missing, maxConnections: row.max_connections, workers: row.workers }
   }
 
   async registerWorker(worker: {

@@ -13,8 +13,8 @@ export function isDataError(error: unknown): boolean {
   return typeof code === 'string' && /^(22|54|SF303|SF304|XX000)/.test(code)
 }
 
-/** The subscription itself is refused: its flow, step or queue is gone. No later call will be answered otherwise. */
+/** The subscription itself is refused: its flow, step, queue or a function is gone. No later call will be answered otherwise. */
 export function isSubscriptionGone(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code
-  return code === 'SF302' || code === '42P01'
+  return code === 'SF302' || code === '42P01' || code === '42883' || code === '3F000'
 }

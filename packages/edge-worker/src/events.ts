@@ -31,6 +31,8 @@ export interface WorkerIdentity {
 export type FunctionEvent =
   /** The configuration or environment of this function keeps its workers from starting. */
   | { level: 'error'; event: 'function.unusable'; code: string; message: string; hint?: string }
+  /** Requests were answered with 401, so many since the last such line; at most one line a minute. */
+  | { level: 'warn'; event: 'request.unauthorised'; code: string; message: string; hint: string; requests: number }
   /** A start failed; the next authorised request tries again. */
   | { level: 'error'; event: 'worker.start_failed'; code: string; message: string; detail?: string; hint?: string }
   /** The failure could not be written to the database either. */
@@ -45,8 +47,14 @@ export type LifecycleEvent =
       maxPgConnections: number
       /** Whether statements are prepared: not through a transaction pooler. */
       preparedStatements: boolean
+      /** Workers that the database knows, times this one's connections, times 2 for the moments when old and new overlap. */
+      connectionsNeeded: number
+      /** How many connections the database takes in all. */
+      maxConnections: number
       executionId?: string
     }
+  /** The database may run out of connections when all workers are busy and being replaced. */
+  | { level: 'warn'; event: 'connections.short'; connectionsNeeded: number; maxConnections: number; hint: string }
   | { level: 'debug'; event: 'worker.transition'; from: LifecycleState; to: LifecycleState }
   /** Claims nothing more. `reason` is `wall_clock`, `deprecated`, `fenced`, `unknown`, `halted` or `refused`. */
   | { level: 'info'; event: 'worker.deprecated'; reason: string; startedTasks: number }

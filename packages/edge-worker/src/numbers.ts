@@ -22,6 +22,8 @@ export const SHUTDOWN_GRACE_MS = 5000
 export const DEFAULT_DRAIN_TIMEOUT_MS = 20_000
 /** How often a process whose function is disabled looks whether it still is. */
 export const FENCED_RETRY_MS = 2000
+/** Refused requests are told to the log no more often. */
+export const REFUSAL_LOG_INTERVAL_MS = 60_000
 /** How long a process waits after a start that failed, doubling. */
 export const START_RETRY_MIN_MS = 1000
 export const START_RETRY_MAX_MS = 30_000

@@ -2,7 +2,7 @@ import { StarflowError } from '@starflow/errors'
 import type { WorkerSql, WorkerState } from './worker-sql.ts'
 
 export interface StartupOptions {
-  readonly sql: Pick<WorkerSql, 'registerWorker'>
+  readonly sql: Pick<WorkerSql, 'lookAround' | 'registerWorker'>
   /** Makes ready what the worker claims from, and answers its queue. */
   readonly open: () => Promise<string>
   readonly workerId: string
@@ -10,18 +10,28 @@ export interface StartupOptions {
   readonly startMode: 'http' | 'process'
 }
 
+export interface Started {
+  readonly queueName: string
+  readonly state: WorkerState
+  readonly maxConnections: number
+  /** Workers that the database knows, this one among them. */
+  readonly workers: number
+}
+
 /**
- * Brings a worker into the database's picture: opens its queue (a flow's worker compiles for that), then registers. The
+ * Brings a worker into the database's picture: looks whether the functions it calls are there, opens its queue (a flow's worker compiles for that), then registers. The
  * order matters: a worker whose compile is refused leaves no row behind; registering makes those of worker and function.
  *
  * @throws what `open` refuses with; StarflowError SF403
  */
-export async function startUp(options: StartupOptions): Promise<{ queueName: string; state: WorkerState }> {
+export async function startUp(options: StartupOptions): Promise<Started> {
   const { sql, open, workerId, functionName, startMode } = options
   try {
+    const { missingFunctions, maxConnections, workers } = await sql.lookAround()
+    if (missingFunctions.length > 0) throw missingFunctionsError(missingFunctions)
     const queueName = await open()
     const state = await sql.registerWorker({ workerId, queueName, functionName, startMode })
-    return { queueName, state }
+    return { queueName, state, maxConnections, workers: Math.max(workers, 1) }
   } catch (error) {
     throw isMissingSchema(error) ? notMigrated(error) : error
   }
@@ -40,5 +50,15 @@ function notMigrated(cause: unknown): StarflowError {
     detail: (cause as Error).message,
     hint: 'Apply the migrations of the version you deploy, then send the request again.',
     cause,
+  })
+}
+
+function missingFunctionsError(missing: readonly string[]): StarflowError {
+  return new StarflowError({
+    code: 'SF403',
+    message: 'The database does not have the functions that this worker calls.',
+    detail: `Missing, or with other parameters: ${missing.map((name) => `pgflow.${name}`).join(', ')}.`,
+    hint: 'Apply the migrations of the version you deploy, then send the request again.',
+    fields: { missing: [...missing] },
   })
 }

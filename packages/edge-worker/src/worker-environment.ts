@@ -6,6 +6,8 @@ export interface WorkerEnvironment {
   readonly databaseUrl: string | undefined
   /** Any of these authorises a request. */
   readonly secrets: readonly string[]
+  /** The variable that they were read from. */
+  readonly secretsFrom: string
   readonly supabaseUrl: string | undefined
   readonly serviceRoleKey: string | undefined
   /** Identifies the isolate in the host's own logs. */
@@ -37,6 +39,7 @@ export function readEnvironment(env: Env): WorkerEnvironment {
   return {
     databaseUrl: first(env, 'databaseUrl'),
     secrets: dedicatedSecret !== undefined ? [dedicatedSecret] : [...present(serviceRoleKey), ...secretKeys(env)],
+    secretsFrom: ENVIRONMENT_VARIABLES.dedicatedSecret.find((name) => isSet(env[name])) ?? 'SUPABASE_SERVICE_ROLE_KEY',
     supabaseUrl: first(env, 'supabaseUrl'),
     serviceRoleKey: serviceRoleKey ?? secretKeys(env)[0],
     executionId: first(env, 'executionId'),
@@ -72,9 +75,13 @@ export function requireEnvironment(
 function first(env: Env, key: keyof typeof ENVIRONMENT_VARIABLES): string | undefined {
   for (const name of ENVIRONMENT_VARIABLES[key]) {
     const value = env[name]
-    if (value !== undefined && value.trim() !== '') return value
+    if (isSet(value)) return value
   }
   return undefined
+}
+
+function isSet(value: string | undefined): value is string {
+  return value !== undefined && value.trim() !== ''
 }
 
 /** `SUPABASE_SECRET_KEYS` is a JSON object of names to keys; anything else means no key. */

@@ -174,9 +174,29 @@ describe('WorkerFunction, failing to start', () => {
     })
   })
 
-  it('logs at once that without a secret nobody can start it', () => {
+  it('logs at once all that is missing, since nobody can start it', () => {
     const { events } = setUp({ platform: { env: {} } })
-    expect(events[0]).toMatchObject({ level: 'error', event: 'function.unusable', code: 'SF002' })
+    expect(events[0]).toMatchObject({
+      level: 'error',
+      event: 'function.unusable',
+      code: 'SF002',
+      message: 'Missing environment variables: SUPABASE_DB_URL, STARFLOW_AUTH_SECRET.',
+    })
+  })
+
+  it('tells its log of refused requests, once a minute, without what they presented', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    const { platform, events } = setUp()
+    const refusals = () => events.filter(({ event }) => event === 'request.unauthorised')
+    for (let count = 0; count < 3; count++) await platform.request('/orders__pack', { secret: 'wrong one' })
+    expect(refusals()).toEqual([
+      expect.objectContaining({ code: 'SF417', requests: 1, message: expect.stringContaining('STARFLOW_AUTH_SECRET') }),
+    ])
+    vi.advanceTimersByTime(60_000)
+    await platform.request('/orders__pack', { secret: 'wrong one' })
+    expect(refusals()).toHaveLength(2)
+    expect(refusals()[1]).toMatchObject({ requests: 3 })
+    expect(JSON.stringify(events)).not.toMatch(/wrong one|s3cret/)
   })
 
   it('refuses a second worker for one queue', () => {

@@ -3,6 +3,7 @@ import { errorParts } from './error-parts.ts'
 import type { WorkerEvent, WorkerEventBody, WorkerLogger } from './events.ts'
 import { CLAIMING_PART_OF_LIFE, FENCED_RETRY_MS, START_RETRY_MAX_MS, START_RETRY_MIN_MS } from './numbers.ts'
 import type { Platform } from './platform.ts'
+import { RefusedRequests } from './refused-requests.ts'
 import { isAuthorised } from './request-auth.ts'
 import { Sleeper } from './sleeper.ts'
 import { checkStepTimeouts } from './step-timeout-check.ts'
@@ -52,12 +53,14 @@ export class WorkerFunction {
   #functionName: string | null = null
   #isServing = false
   readonly #sleeper = new Sleeper()
+  readonly #refusals: RefusedRequests
   #shutdownReason: string | undefined
 
   constructor(options: WorkerFunctionOptions) {
     this.#options = options
     this.#environment = readEnvironment(options.platform.env)
     this.#supabase = new LazySupabaseClient(this.#environment)
+    this.#refusals = new RefusedRequests(this.#environment, (event) => this.#log(event))
   }
 
   /**
@@ -82,6 +85,7 @@ export class WorkerFunction {
       fencedWorkerId: undefined,
     }
     this.#registrations.set(key, entry)
+    this.#sayWhatIsMissing(connection)
     this.#serve()
     if (platform.startMode === 'process') platform.extendLifetime(this.#keepRunning(key, entry))
   }
@@ -96,7 +100,10 @@ export class WorkerFunction {
 
   /** Answers one request. Everything but an authorised one learns nothing. */
   async handle(request: Request): Promise<Response> {
-    if (!(await isAuthorised(request, this.#environment.secrets))) return json(401, { message: 'Unauthorized' })
+    if (!(await isAuthorised(request, this.#environment.secrets))) {
+      this.#refusals.add(request)
+      return json(401, { message: 'Unauthorized' })
+    }
     const functionName = this.#functionName ?? this.#options.platform.functionName(request)
     if (functionName === null) {
       return json(400, { message: 'The first segment of the path must be the name of this function.' })
@@ -118,13 +125,18 @@ export class WorkerFunction {
       const drainMs = platform.drainTimeoutMs
       platform.extendLifetime(Promise.all(this.#workers().map((worker) => worker.stop(reason, { drainMs }))))
     })
+    platform.serve((request) => this.handle(request))
+  }
+
+  /** At once, and all of it: without a secret no request can be authorised, and a 401 tells nothing. */
+  #sayWhatIsMissing(connection: WorkerConnection): void {
+    // A process tries at once, and says it then.
+    if (this.#options.platform.startMode === 'process') return
     try {
-      requireEnvironment(this.#environment, { databaseUrl: false, secret: platform.startMode === 'http' })
+      requireEnvironment(this.#environment, needsOf(connection, 'http'))
     } catch (error) {
-      // Without a secret no request can be authorised, and a 401 tells nothing: the log has to.
       this.#log({ level: 'error', event: 'function.unusable', ...errorParts(error) })
     }
-    platform.serve((request) => this.handle(request))
   }
 
   async #answer(functionName: string): Promise<Response> {
@@ -224,10 +236,7 @@ export class WorkerFunction {
     const { platform, open = openConnections } = this.#options
     const { databaseUrl } = this.#environment
     try {
-      requireEnvironment(this.#environment, {
-        databaseUrl: connection.sql === undefined && connection.connectionString === undefined,
-        secret: platform.startMode === 'http',
-      })
+      requireEnvironment(this.#environment, needsOf(connection, platform.startMode))
       return open({ ...connection, databaseUrl }, maxPgConnections, `starflow ${functionName}`)
     } catch (error) {
       this.#log({ level: 'error', event: 'worker.start_failed', ...errorParts(error) })
@@ -249,6 +258,13 @@ export class WorkerFunction {
       ...(this.#functionName === null ? {} : { functionName: this.#functionName }),
       ...event,
     } as WorkerEvent)
+  }
+}
+
+function needsOf(connection: WorkerConnection, startMode: Platform['startMode']) {
+  return {
+    databaseUrl: connection.sql === undefined && connection.connectionString === undefined,
+    secret: startMode === 'http',
   }
 }
 

@@ -4,6 +4,7 @@ import type { StarflowSql } from '@starflow/core'
 export type WorkerSql = Pick<
   StarflowSql,
   | 'ensureFlowCompiled'
+  | 'lookAround'
   | 'registerWorker'
   | 'heartbeat'
   | 'deprecateWorker'

@@ -9,7 +9,7 @@ import { Lifecycle, type LifecycleState } from './lifecycle.ts'
 import { CLAIMING_PART_OF_LIFE, FAREWELL_MS, MAX_TIMER_MS, SHUTDOWN_GRACE_MS } from './numbers.ts'
 import type { Platform } from './platform.ts'
 import { Poller } from './poller.ts'
-import { startUp } from './startup.ts'
+import { type Started, startUp } from './startup.ts'
 import type { Subscription } from './subscription.ts'
 import type { LazySupabaseClient } from './supabase-client.ts'
 import type { Work } from './work.ts'
@@ -141,9 +141,9 @@ export class Worker {
     if (this.#lifecycle.state === 'stopped') throw this.#shutDownWhileStarting()
     this.#lifecycle.transition('starting')
     const { sql, workerId, functionName, platform } = this.#options
-    let state: WorkerState
+    let started: Started
     try {
-      const started = await startUp({
+      started = await startUp({
         sql,
         open: () => this.#work.open(),
         workerId,
@@ -152,7 +152,6 @@ export class Worker {
       })
       this.#registered = true
       this.#queueName = started.queueName
-      state = started.state
     } catch (error) {
       await this.#reportStartFailure(error)
       await this.#abandonStart()
@@ -163,6 +162,7 @@ export class Worker {
       await this.#abandonStart()
       throw this.#shutDownWhileStarting()
     }
+    const { state } = started
     if (state !== 'running') {
       if (state === 'fenced' && this.#options.announcesFence !== false) {
         this.#emit({ level: 'info', event: 'worker.fenced' })
@@ -171,11 +171,11 @@ export class Worker {
       if (state === 'fenced') return 'fenced'
       throw new Error(`The database takes the new worker ${workerId} for ${state}.`)
     }
-    this.#run()
+    this.#run(started)
     return 'running'
   }
 
-  #run(): void {
+  #run({ workers, maxConnections }: Started): void {
     const { spareSql, settings, workerId, platform, connections, executionId } = this.#options
     this.#lifecycle.transition('running')
     this.#poller = new Poller({
@@ -198,6 +198,7 @@ export class Worker {
       },
       onFailure: (error) => this.#heartbeatFailed(error),
     })
+    const connectionsNeeded = workers * settings.maxPgConnections * 2
     this.#emit({
       level: 'info',
       event: 'worker.started',
@@ -205,8 +206,11 @@ export class Worker {
       maxConcurrent: settings.maxConcurrent,
       maxPgConnections: settings.maxPgConnections,
       preparedStatements: connections.prepared,
+      connectionsNeeded,
+      maxConnections,
       ...(executionId === undefined ? {} : { executionId }),
     })
+    if (connectionsNeeded > maxConnections) this.#emit(connectionsShort(connectionsNeeded, maxConnections))
     this.#heartbeat.start()
     this.#poller.start()
     if (platform.wallClockMs !== null) {
@@ -366,6 +370,16 @@ export class Worker {
     } catch {
       // A log that fails must not cost a task its slot.
     }
+  }
+}
+
+function connectionsShort(connectionsNeeded: number, maxConnections: number): WorkerEventBody {
+  return {
+    level: 'warn',
+    event: 'connections.short',
+    connectionsNeeded,
+    maxConnections,
+    hint: 'Lower maxPgConnections, connect through the transaction pooler (port 6543), or host several queues in one function.',
   }
 }
 

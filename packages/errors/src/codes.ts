@@ -53,6 +53,7 @@ export const ERROR_CODES = {
   SF414: 'TransactionalStepConnectionError',
   SF415: 'TransactionalMapTooLargeError',
   SF416: 'SqlInTransactionalStepError',
+  SF417: 'UnauthorisedRequestError',
   SF421: 'FencedBySomebodyElseError',
   SF422: 'WorkerFunctionNotFoundError',
   // SF6xx CLI and demo

@@ -72,6 +72,10 @@ export class FakeSql implements WorkerSql {
     }
   }
 
+  async lookAround() {
+    return { missingFunctions: [], maxConnections: 100, workers: 1 }
+  }
+
   async registerWorker(worker: Parameters<WorkerSql['registerWorker']>[0]) {
     this.#called('registerWorker')
     this.registered = worker
