@@ -76,7 +76,7 @@ async function runDev(options: DevOptions, output: Output): Promise<void> {
         // One after the other: they share a staging folder.
         regeneration = regeneration.then(() => regenerate(generator, sql, log, output, interruption.signal))
       },
-      mayRecreate: () => options.recreate === true || askToRecreate(output),
+      mayRecreate: () => options.recreate === true || askToRecreate(output, interruption.signal),
     }).catch((error: unknown) => {
       throw inTermsOfDev(error, dataDir)
     })
@@ -210,11 +210,13 @@ function addressesOf(dataDir: string): string[] | undefined {
   }
 }
 
-async function askToRecreate(output: Output): Promise<boolean> {
+async function askToRecreate(output: Output, interrupted: AbortSignal): Promise<boolean> {
   if (!output.isInteractive || process.stdin.isTTY !== true) return false
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
   const question = 'The local database was made by other migrations. Delete its data and make it anew? [y/N] '
-  const answer = await terminal.question(question).finally(() => terminal.close())
+  // While it is asked the terminal gives Ctrl-C to the question, not to the process.
+  terminal.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
+  const answer = await terminal.question(question, { signal: interrupted }).finally(() => terminal.close())
   return /^y(es)?$/i.test(answer.trim())
 }
 
