@@ -42,7 +42,9 @@ export function untilInterrupted(): Interruption {
     signal: controller.signal,
     ended: new Promise((resolve) => controller.signal.addEventListener('abort', () => resolve(), { once: true })),
     release: () => {
-      for (const name of SIGNALS) process.off(name, onSignal)
+      // After a wish the process is about to end by itself: a second signal must not meet Node's default, which would end
+      // it before its exit code is set.
+      if (!controller.signal.aborted) for (const name of SIGNALS) process.off(name, onSignal)
       for (const stop of stopListening) stop()
     },
   }
