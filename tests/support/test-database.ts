@@ -9,7 +9,7 @@ export type TestRole = 'postgres' | 'service_role' | 'authenticated' | 'anon' | 
 
 export interface TestDatabase {
   readonly name: string
-  /** Connection URL of role `postgres`, which is not a superuser. */
+  /** Connection URL of role `postgres`, which is not a superuser; through the pooler, where the tests run with one. */
   readonly url: string
   /** Postgres's major version. */
   readonly major: 15 | 17
@@ -63,7 +63,7 @@ export async function testDatabase(options: { template?: TemplateName } = {}): P
   afterAll(dispose)
   return {
     name,
-    url: url({ database: name }),
+    url: server.pooledUrl?.replace(DATABASE_PLACEHOLDER, name) ?? url({ database: name }),
     major: server.major,
     sql: connect('postgres', 10),
     as: (role, { connections = 2, claims } = {}) => {

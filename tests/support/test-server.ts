@@ -24,6 +24,8 @@ export interface TestServer {
   readonly major: PostgresMajor
   /** Connection URLs by role, with {@link DATABASE_PLACEHOLDER} for the database. */
   readonly urls: Readonly<Record<LoginRole, string>>
+  /** The URL of role `postgres` through a transaction pooler, where the tests run with one. */
+  readonly pooledUrl?: string
   /** Where the server writes what went wrong; each line names its database. */
   readonly logFile: string
   /** Why a template could not be made. A file that asks for it gets this as its error; other files are not touched. */
