@@ -1,6 +1,6 @@
 import type { Scenario } from '../scenario.ts'
 import { bulkStart } from './bulk-start.ts'
-import { chain, jobs } from './chain.ts'
+import { chain, clients, jobs } from './chain.ts'
 import { events } from './events.ts'
 import { idleQueues } from './idle-queues.ts'
 import { map } from './map.ts'
@@ -12,6 +12,7 @@ import { workers } from './workers.ts'
 /** In the order of the tables. */
 export const SCENARIOS: readonly Scenario[] = [
   chain,
+  clients,
   jobs,
   bulkStart,
   map,

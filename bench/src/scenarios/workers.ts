@@ -51,7 +51,7 @@ export const workers: Scenario = {
               {
                 seconds: scale.seconds,
                 limitSeconds: scale.limitSeconds,
-                idleRuns: scale.pick(100, 3),
+                idleRuns: scale.pick(50, 3),
                 load: LOAD,
               },
             ),
