@@ -26,6 +26,7 @@ export class BenchCluster {
   private constructor(server: PostgresServer, folder: string) {
     this.server = server
     this.#folder = folder
+    process.once('exit', this.#endWithProcess)
   }
 
   static async start(settings: Record<string, string | number> = {}): Promise<BenchCluster> {
@@ -68,7 +69,18 @@ export class BenchCluster {
 
   async stop(): Promise<void> {
     await this.server.stop()
+    process.off('exit', this.#endWithProcess)
     rmSync(this.#folder, { recursive: true, force: true })
+  }
+
+  /** A bench that fails or is interrupted leaves nothing behind either. */
+  readonly #endWithProcess = () => {
+    try {
+      process.kill(this.server.pid, 'SIGQUIT')
+    } catch {
+      // It has ended by itself.
+    }
+    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5 })
   }
 
   async #makeTemplates(): Promise<void> {
