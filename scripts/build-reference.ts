@@ -14,7 +14,7 @@ import { readSchemaFiles } from './schema-files.ts'
 
 const PURPOSES = {
   dsl: 'Flows and their step queues. Runs in Node, Deno and browsers, and needs nothing but `@starflow/errors`.',
-  'edge-worker': 'Workers. Runs in Supabase Edge Functions and in Deno.',
+  'edge-worker': 'Workers. Runs in Supabase Edge Functions, Deno, Node and Bun.',
   errors: 'What every package throws.',
   core: 'The typed client of the SQL functions, for workers and servers; `@starflow/core/migrations` has the migrations.',
   local: 'Supabase without Docker. Node only; it knows nothing of flows.',

@@ -349,6 +349,20 @@ describe('a worker on its way out', () => {
   })
 })
 
+describe('the log of a start', () => {
+  test('names the worker’s own flow, step and queue, and nothing of other steps', async () => {
+    const flow = new Flow({ slug: 'ownStep' }).step({ slug: 'mine' }, () => 1).step({ slug: 'theirs' }, () => 2)
+    const worker = workerOn(withStepQueues(flow), { stepSlug: 'mine' })
+    await worker.ask()
+    expect(await worker.event('worker.started')).toMatchObject({
+      flowSlug: 'ownStep',
+      stepSlug: 'mine',
+      queueName: 'ownstep__mine',
+    })
+    expect(JSON.stringify(worker.events)).not.toContain('theirs')
+  })
+})
+
 describe('a worker that may not start', () => {
   test('refuses another shape in production, and leaves no row of itself', async () => {
     await workerOn(new Flow({ slug: 'changed' }).step({ slug: 'work' }, () => 1)).ask()
@@ -383,6 +397,21 @@ describe('a worker’s connections', () => {
       return (await statusesOf(runIds)).every((status) => status === 'completed')
     })
     expect(most).toBe(2)
+  })
+
+  test('may be one, which is the worker’s: flows run to their end, and ctx.sql says what it lacks', async () => {
+    const flow = new Flow<{ asks: boolean }>({ slug: 'oneConnection', maxAttempts: 1 })
+      .step({ slug: 'work' }, async ({ asks }, ctx) => (asks ? await ctx.sql`select 1` : []))
+      .step({ slug: 'after', dependsOn: ['work'] }, async (_deps, ctx) => (await ctx.flowInput).asks)
+    const functionName = 'one_connection_function'
+    await workerOn(flow, { maxPgConnections: 1, functionName }).ask()
+    const [first, second] = await core.startFlows('oneConnection', [{ asks: false }, { asks: true }])
+    await ended([first!, second!])
+    expect(await statusesOf([first!, second!])).toEqual(['completed', 'failed'])
+    expect((await tasksOf(second!))[0]?.error_message).toContain('maxPgConnections is 1')
+    expect(await sql`select from pg_stat_activity where application_name = ${`starflow ${functionName}`}`).toHaveLength(
+      1,
+    )
   })
 
   test('keep a heartbeat going while a poll is slow', { timeout: 20_000 }, async () => {
