@@ -57,7 +57,14 @@ export const stalled: Scenario = {
               queueName,
               claimed.map(({ messageId }) => messageId),
             )
-            return { foundMs: await timed(core, STALLED), nothingMs }
+            const foundMs = await timed(core, STALLED)
+            // What was put back is first in the queue: done now, so that no task comes to its last attempt.
+            const { claimed: back } = await claim(STALLED)
+            await core.settleTasks(
+              workerId,
+              back.map((task) => ({ ...task, status: 'completed', output: '{"ok":true}' })),
+            )
+            return { foundMs, nothingMs }
           },
         },
       ])
