@@ -1240,7 +1240,7 @@ create type pgflow.work_item as (
 -- while the row lives (every transition is then a HOT update; a fillfactor of 40 leaves room for it on the page), and
 -- no foreign key to flows or steps (each insert would share-lock one flows row: 51 K starts/s became 17.7 K).
 -- Checks are written short, with lists as one constant: each statement reads the stored text of its table's checks anew,
--- which is a tenth of a call that settles one task.
+-- which is a tenth of a call that settles one task. Where a column may be null, a comparison with it holds: null is not false.
 
 create table pgflow.runs (
   run_id uuid not null default pgflow.new_run_id(),
@@ -1258,10 +1258,10 @@ create table pgflow.runs (
   owner uuid,
   idempotency_key text,
   constraint runs_pkey primary key (run_id),
-  constraint completed_at_is_after_started_at check (completed_at is null or completed_at >= started_at),
-  constraint cancelled_at_is_after_started_at check (cancelled_at is null or cancelled_at >= started_at),
-  constraint completed_at_or_failed_at check (not (completed_at is not null and failed_at is not null)),
-  constraint failed_at_is_after_started_at check (failed_at is null or failed_at >= started_at),
+  constraint completed_at_is_after_started_at check (completed_at >= started_at),
+  constraint cancelled_at_is_after_started_at check (cancelled_at >= started_at),
+  constraint completed_at_or_failed_at check (completed_at is null or failed_at is null),
+  constraint failed_at_is_after_started_at check (failed_at >= started_at),
   constraint runs_remaining_steps_check check (remaining_steps >= 0),
   constraint status_is_valid check (status = any ('{started,failed,completed,cancelled}'))
 ) with (fillfactor = 40);
@@ -1289,18 +1289,18 @@ create table pgflow.step_states (
   skipped_at timestamptz,
   constraint step_states_pkey primary key (run_id, step_slug),
   constraint step_states_run_id_fkey foreign key (run_id) references pgflow.runs (run_id),
-  constraint completed_at_is_after_started_at check (completed_at is null or completed_at >= started_at),
+  constraint completed_at_is_after_started_at check (completed_at >= started_at),
   constraint completed_at_or_failed_at_or_skipped_at check (num_nonnulls(completed_at, failed_at, skipped_at) <= 1),
-  constraint failed_at_is_after_started_at check (failed_at is null or failed_at >= started_at),
+  constraint failed_at_is_after_started_at check (failed_at >= started_at),
   constraint initial_tasks_known_when_started check (status <> 'started' or initial_tasks is not null),
   constraint output_only_for_completed_or_null check (output is null or status = 'completed'),
   constraint remaining_tasks_state_consistency check (remaining_tasks is null or status <> all ('{created,skipped}')),
   constraint skip_reason_matches_status check ((status = 'skipped') = (skip_reason is not null)),
-  constraint skipped_at_is_after_created_at check (skipped_at is null or skipped_at >= created_at),
-  constraint started_at_is_after_created_at check (started_at is null or started_at >= created_at),
+  constraint skipped_at_is_after_created_at check (skipped_at >= created_at),
+  constraint started_at_is_after_created_at check (started_at >= created_at),
   constraint status_and_remaining_tasks_match check (status <> 'completed' or remaining_tasks = 0),
   constraint status_is_valid check (status = any ('{created,started,completed,failed,skipped}')),
-  constraint step_states_initial_tasks_check check (initial_tasks is null or initial_tasks >= 0),
+  constraint step_states_initial_tasks_check check (initial_tasks >= 0),
   constraint step_states_remaining_deps_check check (remaining_deps >= 0)
 ) with (fillfactor = 40);
 comment on table pgflow.step_states is 'The state of one step in one run.';
@@ -1332,13 +1332,13 @@ create table pgflow.step_tasks (
   constraint step_tasks_run_id_step_slug_fkey foreign key (run_id, step_slug) references pgflow.step_states (run_id, step_slug),
   constraint attempts_count_nonnegative check (attempts_count >= 0),
   constraint attempts_forgiven_is_at_most_attempts_count check (attempts_forgiven between 0 and attempts_count),
-  constraint completed_at_is_after_queued_at check (completed_at is null or completed_at >= queued_at),
-  constraint completed_at_is_after_started_at check (completed_at is null or started_at is null or completed_at >= started_at),
-  constraint completed_at_or_failed_at check (not (completed_at is not null and failed_at is not null)),
-  constraint failed_at_is_after_queued_at check (failed_at is null or failed_at >= queued_at),
-  constraint failed_at_is_after_started_at check (failed_at is null or started_at is null or failed_at >= started_at),
+  constraint completed_at_is_after_queued_at check (completed_at >= queued_at),
+  constraint completed_at_is_after_started_at check (completed_at >= started_at),
+  constraint completed_at_or_failed_at check (completed_at is null or failed_at is null),
+  constraint failed_at_is_after_queued_at check (failed_at >= queued_at),
+  constraint failed_at_is_after_started_at check (failed_at >= started_at),
   constraint output_valid_only_for_completed check (output is null or status = any ('{completed,failed}')),
-  constraint started_at_is_after_queued_at check (started_at is null or started_at >= queued_at),
+  constraint started_at_is_after_queued_at check (started_at >= queued_at),
   constraint valid_status check (status = any ('{queued,started,completed,failed,skipped,cancelled,waiting}'))
 ) with (fillfactor = 40);
 -- Message identity. Neither column changes after the task is made, but when its message was lost or its run starts again.
@@ -1392,6 +1392,7 @@ declare
   v_log pgflow.step_states[] := p_ended || p_ready;
   v_cascading pgflow.step_states[];
   v_cascaded pgflow.step_states[];
+  v_released record;
   v_judged pgflow.step_states[];
   v_more pgflow.step_states[];
   v_completed_run_ids uuid[];
@@ -1413,7 +1414,10 @@ begin
       v_log := v_log || v_cascaded;
     end if;
 
-    select r.to_judge, r.completed, r.started into v_judged, v_wave, v_more from pgflow._release_dependents(v_wave) r;
+    v_released := pgflow._release_dependents(v_wave);
+    v_judged := v_released.to_judge;
+    v_wave := v_released.completed;
+    v_more := v_released.started;
     v_ready := v_ready || v_more;
     v_log := v_log || v_wave || v_more;
     v_may_cascade := v_judged is not null;
@@ -2332,6 +2336,7 @@ as $$
 declare
   v_now timestamptz := pgflow.clock();
   v_reports pgflow._report[];
+  v_result record;
   v_completed pgflow._ended_task[];
   v_failed pgflow._ended_task[];
   v_exhausted pgflow._ended_task[];
@@ -2365,7 +2370,10 @@ begin
   select array_agg(c.task) into v_completed from changed c;
 
   if v_completed is not null then
-    select c.completed_steps, c.failed_steps into v_ended_steps, v_failed_steps from pgflow._complete_steps(v_completed) c;
+    -- Assigned, not selected from: that would be a plan to start.
+    v_result := pgflow._complete_steps(v_completed);
+    v_ended_steps := v_result.completed_steps;
+    v_failed_steps := v_result.failed_steps;
     perform pgflow._archive_messages(v_completed);
   end if;
 

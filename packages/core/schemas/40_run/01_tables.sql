@@ -2,7 +2,7 @@
 -- while the row lives (every transition is then a HOT update; a fillfactor of 40 leaves room for it on the page), and
 -- no foreign key to flows or steps (each insert would share-lock one flows row: 51 K starts/s became 17.7 K).
 -- Checks are written short, with lists as one constant: each statement reads the stored text of its table's checks anew,
--- which is a tenth of a call that settles one task.
+-- which is a tenth of a call that settles one task. Where a column may be null, a comparison with it holds: null is not false.
 
 create table pgflow.runs (
   run_id uuid not null default pgflow.new_run_id(),
@@ -20,10 +20,10 @@ create table pgflow.runs (
   owner uuid,
   idempotency_key text,
   constraint runs_pkey primary key (run_id),
-  constraint completed_at_is_after_started_at check (completed_at is null or completed_at >= started_at),
-  constraint cancelled_at_is_after_started_at check (cancelled_at is null or cancelled_at >= started_at),
-  constraint completed_at_or_failed_at check (not (completed_at is not null and failed_at is not null)),
-  constraint failed_at_is_after_started_at check (failed_at is null or failed_at >= started_at),
+  constraint completed_at_is_after_started_at check (completed_at >= started_at),
+  constraint cancelled_at_is_after_started_at check (cancelled_at >= started_at),
+  constraint completed_at_or_failed_at check (completed_at is null or failed_at is null),
+  constraint failed_at_is_after_started_at check (failed_at >= started_at),
   constraint runs_remaining_steps_check check (remaining_steps >= 0),
   constraint status_is_valid check (status = any ('{started,failed,completed,cancelled}'))
 ) with (fillfactor = 40);
@@ -51,18 +51,18 @@ create table pgflow.step_states (
   skipped_at timestamptz,
   constraint step_states_pkey primary key (run_id, step_slug),
   constraint step_states_run_id_fkey foreign key (run_id) references pgflow.runs (run_id),
-  constraint completed_at_is_after_started_at check (completed_at is null or completed_at >= started_at),
+  constraint completed_at_is_after_started_at check (completed_at >= started_at),
   constraint completed_at_or_failed_at_or_skipped_at check (num_nonnulls(completed_at, failed_at, skipped_at) <= 1),
-  constraint failed_at_is_after_started_at check (failed_at is null or failed_at >= started_at),
+  constraint failed_at_is_after_started_at check (failed_at >= started_at),
   constraint initial_tasks_known_when_started check (status <> 'started' or initial_tasks is not null),
   constraint output_only_for_completed_or_null check (output is null or status = 'completed'),
   constraint remaining_tasks_state_consistency check (remaining_tasks is null or status <> all ('{created,skipped}')),
   constraint skip_reason_matches_status check ((status = 'skipped') = (skip_reason is not null)),
-  constraint skipped_at_is_after_created_at check (skipped_at is null or skipped_at >= created_at),
-  constraint started_at_is_after_created_at check (started_at is null or started_at >= created_at),
+  constraint skipped_at_is_after_created_at check (skipped_at >= created_at),
+  constraint started_at_is_after_created_at check (started_at >= created_at),
   constraint status_and_remaining_tasks_match check (status <> 'completed' or remaining_tasks = 0),
   constraint status_is_valid check (status = any ('{created,started,completed,failed,skipped}')),
-  constraint step_states_initial_tasks_check check (initial_tasks is null or initial_tasks >= 0),
+  constraint step_states_initial_tasks_check check (initial_tasks >= 0),
   constraint step_states_remaining_deps_check check (remaining_deps >= 0)
 ) with (fillfactor = 40);
 comment on table pgflow.step_states is 'The state of one step in one run.';
@@ -94,13 +94,13 @@ create table pgflow.step_tasks (
   constraint step_tasks_run_id_step_slug_fkey foreign key (run_id, step_slug) references pgflow.step_states (run_id, step_slug),
   constraint attempts_count_nonnegative check (attempts_count >= 0),
   constraint attempts_forgiven_is_at_most_attempts_count check (attempts_forgiven between 0 and attempts_count),
-  constraint completed_at_is_after_queued_at check (completed_at is null or completed_at >= queued_at),
-  constraint completed_at_is_after_started_at check (completed_at is null or started_at is null or completed_at >= started_at),
-  constraint completed_at_or_failed_at check (not (completed_at is not null and failed_at is not null)),
-  constraint failed_at_is_after_queued_at check (failed_at is null or failed_at >= queued_at),
-  constraint failed_at_is_after_started_at check (failed_at is null or started_at is null or failed_at >= started_at),
+  constraint completed_at_is_after_queued_at check (completed_at >= queued_at),
+  constraint completed_at_is_after_started_at check (completed_at >= started_at),
+  constraint completed_at_or_failed_at check (completed_at is null or failed_at is null),
+  constraint failed_at_is_after_queued_at check (failed_at >= queued_at),
+  constraint failed_at_is_after_started_at check (failed_at >= started_at),
   constraint output_valid_only_for_completed check (output is null or status = any ('{completed,failed}')),
-  constraint started_at_is_after_queued_at check (started_at is null or started_at >= queued_at),
+  constraint started_at_is_after_queued_at check (started_at >= queued_at),
   constraint valid_status check (status = any ('{queued,started,completed,failed,skipped,cancelled,waiting}'))
 ) with (fillfactor = 40);
 -- Message identity. Neither column changes after the task is made, but when its message was lost or its run starts again.

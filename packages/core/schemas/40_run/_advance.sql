@@ -17,6 +17,7 @@ declare
   v_log pgflow.step_states[] := p_ended || p_ready;
   v_cascading pgflow.step_states[];
   v_cascaded pgflow.step_states[];
+  v_released record;
   v_judged pgflow.step_states[];
   v_more pgflow.step_states[];
   v_completed_run_ids uuid[];
@@ -38,7 +39,10 @@ begin
       v_log := v_log || v_cascaded;
     end if;
 
-    select r.to_judge, r.completed, r.started into v_judged, v_wave, v_more from pgflow._release_dependents(v_wave) r;
+    v_released := pgflow._release_dependents(v_wave);
+    v_judged := v_released.to_judge;
+    v_wave := v_released.completed;
+    v_more := v_released.started;
     v_ready := v_ready || v_more;
     v_log := v_log || v_wave || v_more;
     v_may_cascade := v_judged is not null;

@@ -8,6 +8,7 @@ as $$
 declare
   v_now timestamptz := pgflow.clock();
   v_reports pgflow._report[];
+  v_result record;
   v_completed pgflow._ended_task[];
   v_failed pgflow._ended_task[];
   v_exhausted pgflow._ended_task[];
@@ -41,7 +42,10 @@ begin
   select array_agg(c.task) into v_completed from changed c;
 
   if v_completed is not null then
-    select c.completed_steps, c.failed_steps into v_ended_steps, v_failed_steps from pgflow._complete_steps(v_completed) c;
+    -- Assigned, not selected from: that would be a plan to start.
+    v_result := pgflow._complete_steps(v_completed);
+    v_ended_steps := v_result.completed_steps;
+    v_failed_steps := v_result.failed_steps;
     perform pgflow._archive_messages(v_completed);
   end if;
 
