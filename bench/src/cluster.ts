@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { cloneDatabase, dropDatabase, type PostgresServer, preparePlatform, startPostgres } from '@starflow/local'
 import postgres, { type Sql } from 'postgres'
 import { readSchemaFiles } from '../../scripts/schema-files.ts'
@@ -13,9 +14,10 @@ const SETTINGS = {
   max_wal_size: '4GB',
   // No checkpoint may fall into one system's round and not into another's.
   checkpoint_timeout: '1h',
-  shared_preload_libraries: 'pg_stat_statements',
-  track_functions: 'none',
 }
+
+const CONNECTIONS_END_MS = 3000
+const POLL_MS = 20
 
 /** The one Postgres that everything is measured on: fsync on, a fresh database for each session. */
 export class BenchCluster {
@@ -49,7 +51,16 @@ export class BenchCluster {
     return name
   }
 
+  /** Waits a little for connections that are just ending: some pools take it badly when the server ends them. */
   async drop(database: string): Promise<void> {
+    const sql = this.superuser('template1')
+    const deadline = performance.now() + CONNECTIONS_END_MS
+    while (performance.now() < deadline) {
+      const open = await sql`select from pg_stat_activity where datname = ${database}`
+      if (open.length === 0) break
+      await delay(POLL_MS)
+    }
+    await sql.end()
     await dropDatabase(this.server, database)
   }
 

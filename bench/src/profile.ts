@@ -6,7 +6,11 @@ import { Progress } from './measure/progress.ts'
 const batch = Number(process.argv[2] ?? 1)
 const runs = Number(process.argv[3] ?? 1000)
 
-const cluster = await BenchCluster.start({ track_functions: 'all', 'pg_stat_statements.track': 'all' })
+const cluster = await BenchCluster.start({
+  shared_preload_libraries: 'pg_stat_statements',
+  track_functions: 'all',
+  'pg_stat_statements.track': 'all',
+})
 try {
   const progress = new Progress()
   const session = await starflowSql().open(cluster, { steps: 3, clients: 1, batch }, progress)
