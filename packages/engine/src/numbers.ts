@@ -1,0 +1,14 @@
+/** The numbers of runners and runs, each once. Durations in milliseconds. */
+
+/** How long a runner's right to a run lasts without a refresh. */
+export const LEASE_TTL_MS = 30_000
+/** How often a runner refreshes the leases of all its runs; three times within a lease. */
+export const LEASE_HEARTBEAT_MS = 10_000
+/** How often lost runners are looked for. With the lease, a dead runner's run is claimed again within 60 s. */
+export const SWEEP_INTERVAL_MS = 30_000
+/** How often a runner asks for queued runs when nothing wakes it. */
+export const CLAIM_INTERVAL_MS = 1000
+/** How many lost runners a run survives without completing a node; after that it is abandoned. */
+export const MAX_RUNNER_LOSSES = 3
+/** Open work that is all later than this holds no lease: the run is given back to the queue until then. */
+export const LONG_DELAY_MS = 30_000

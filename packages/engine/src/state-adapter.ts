@@ -1,0 +1,278 @@
+import type { FlowShape, Json, JsonObject } from '@starflow/dsl'
+import type {
+  Checkpoint,
+  DefinitionRecord,
+  RunClaim,
+  RunEvent,
+  RunFailure,
+  RunRecord,
+  RunStatus,
+} from './run-record.ts'
+
+/**
+ * The boundary between the engine and where runs are kept. The engine knows nothing else of a database, and awaits every
+ * call: when a method has returned, what it says is durable (as far as the substrate is).
+ *
+ * Rules that every adapter keeps, and `tests/conformance` checks:
+ * - Each method is one transaction: all of it or nothing.
+ * - Durations come in, instants are computed from the database's clock. A runner's clock decides nothing.
+ * - A bound adapter (`bind`) writes only while its claim is the current one of the run; otherwise the method rejects with
+ *   `RunClaimLostError` (SF801) and changes nothing. An unbound one writes a run only while nobody holds a claim on it.
+ * - A method that is repeated after an answer was lost has the effect of one call, as its row says.
+ * - Ends are final: no method but `retryRun` changes a run with an end.
+ */
+export interface WorkflowStateAdapter extends RunJournal, WaitStore, SessionStore, RunReads, Partial<RunQueue> {
+  /** `supabase`, `sqlite`, `null`, …: for logs and the health page. */
+  readonly substrate: string
+  /** The same store with the writes of this run fenced by the claim. Cheap; shares connections with what it came from. */
+  bind(claim: RunClaim): WorkflowStateAdapter
+  close(): Promise<void>
+}
+
+/** An adapter with a queue: what a runner and an edge need. */
+export type QueueingStateAdapter = WorkflowStateAdapter & RunQueue
+
+/** The write boundaries of an executing run, in the order in which a run meets them. */
+export interface RunJournal {
+  /**
+   * The run begins to execute. Inserts it (status `running`) when it was never enqueued, else moves it from claimed to
+   * running; `started_at` is set once. Appends `run_started` the first time. Again: no effect.
+   */
+  onRunStart(runId: string, start: RunStart): Promise<void>
+  /** Gives a run that was not claimed from a queue its lease (claim_state `running`). Returns the claim that fences it from now on. */
+  writeLease(runId: string, runnerId: string, ttlMs: number): Promise<RunClaim>
+  /** Extends one lease from now. */
+  refreshLease(runId: string, ttlMs: number): Promise<void>
+  /** An attempt of a node begins. Appends `node_start { attempt, input? }`. */
+  onNodeStart(runId: string, nodeId: string, start: { readonly attempt: number; readonly input?: Json }): Promise<void>
+  /** A node has its one accepted output. Appends `node_complete { output }`. Again for the same node: no effect. */
+  onNodeComplete(
+    runId: string,
+    nodeId: string,
+    output: Json,
+    meta?: { readonly attempt: number; readonly durationMs: number },
+  ): Promise<void>
+  /** An attempt failed and another one follows. Appends `node_retry { attempt, error, delay_ms, due_at }`; returns when it is due, by the database's clock, as milliseconds from now. */
+  onNodeRetry(
+    runId: string,
+    nodeId: string,
+    retry: { readonly attempt: number; readonly error: RunFailure; readonly delayMs: number },
+  ): Promise<void>
+  /** A node failed for good, past its retries. Appends `node_error { attempt, error }`. */
+  onNodeError(
+    runId: string,
+    nodeId: string,
+    failure: { readonly attempt: number; readonly error: RunFailure },
+  ): Promise<void>
+  /** A node is skipped. Appends `node_skip { reason }`. */
+  onNodeSkip(runId: string, nodeId: string, reason: SkipReason): Promise<void>
+  /** Keeps the checkpoint (upsert). Only part of entering a durable wait. */
+  saveCheckpoint(runId: string, checkpoint: Checkpoint): Promise<void>
+  /** status `paused`; appends `run_paused { nodes }`. */
+  onRunPaused(runId: string, pause: { readonly nodeIds: readonly string[] }): Promise<void>
+  /** status `running`, checkpoint cleared; appends `run_resumed`. */
+  onRunResumed(runId: string): Promise<void>
+  /** status `success`, output, duration; checkpoint cleared; session variables of the run without keepUntil dropped. */
+  onRunComplete(runId: string, end: { readonly output: Json; readonly durationMs: number }): Promise<void>
+  /** status `error` with the message; else as onRunComplete. */
+  onRunError(runId: string, failure: RunFailure): Promise<void>
+  /** leased_by and lease_until become null; claim_state follows status (paused or an end). After this the claim is spent. */
+  clearLease(runId: string): Promise<void>
+  /** Gives the run back to the queue, to be claimed after the delay (0: at once). The claim is spent. Appends `run_released { reason }`. */
+  releaseRun(runId: string, release: { readonly delayMs: number; readonly reason: string }): Promise<void>
+  /** Appends `phase { phase }` if it is not the run's last phase. */
+  recordPhaseIfChanged(runId: string, phase: string): Promise<void>
+  /** A variable of the author's (`ctx.variables`); appends `variable { key, value }`. Reserved keys are refused before this is called. */
+  onVariableSet(runId: string, key: string, value: Json): Promise<void>
+  /** Progress of a step: high-volume and warm only. An adapter without a warm tier drops it. */
+  onStepProgress(runId: string, nodeId: string, value: Json): Promise<void>
+  /** The definition that runs are tied to; one row per (flow slug, shape hash), returned as it is kept. */
+  saveDefinition(definition: {
+    readonly flowSlug: string
+    readonly shapeHash: string
+    readonly shape: FlowShape
+  }): Promise<DefinitionRecord>
+}
+
+export type SkipReason = 'condition_unmet' | 'dependency_skipped' | 'handler_failed'
+
+export interface RunStart {
+  readonly templateId: string
+  readonly workspaceId: string
+  readonly env: string
+  readonly input: Json
+  readonly definitionId: string | null
+}
+
+/** Where queued runs are put and taken. */
+export interface RunQueue {
+  /** Inserts a queued run, or returns the one that has this id or idempotency key already (of the same flow; else SF202). */
+  enqueueRun(spec: EnqueueSpec): Promise<{ readonly runId: string; readonly created: boolean }>
+  /**
+   * Takes the oldest run that is due, of a definition that this runner serves and a pool that is its own or nobody's (a
+   * runner without a pool takes only those of nobody). Exactly one runner gets a run. Sets claim_state, leased_by, lease and claim_attempts + 1.
+   */
+  claimNextQueuedRun(args: ClaimArgs): Promise<ClaimedRun | null>
+  /** Calls `wake` when a run may have been queued for the pool. Optional: without it a runner asks at its interval. */
+  onQueued?(runnerPool: string | null, wake: () => void): Promise<() => Promise<void>>
+  /**
+   * One call for a runner's sign of life and all its leases. Returns the claims of those given that it does not hold any
+   * longer: their runs must be stopped.
+   */
+  heartbeat(beat: RunnerBeat): Promise<{ readonly lost: readonly RunClaim[] }>
+  /** The runner is gone: it is no longer listed as live. */
+  removeRunner(runnerId: string): Promise<void>
+  /**
+   * Finds runs whose lease is over, or that are claimed without one for longer than a lease, whatever their status; paused runs are not
+   * touched. Appends `runner_lost`; queues the run again, or ends it (`error`, `abandoned`, `runner_lost`) when it has lost
+   * `maxLosses` runners since its last `node_complete`. Also queues paused runs whose wait is over.
+   */
+  expireOldLeases(sweep: {
+    readonly ttlMs: number
+    readonly maxLosses: number
+    readonly reason: string
+  }): Promise<readonly SweptRun[]>
+  /** Queued runs that no live runner serves, with the reason. */
+  listUnservedRuns(args: {
+    readonly workspaceId?: string | undefined
+    readonly limit: number
+  }): Promise<readonly UnservedRun[]>
+  listRunners(): Promise<readonly RunnerRecord[]>
+}
+
+export interface EnqueueSpec extends RunStart {
+  readonly runId: string
+  readonly runnerPool?: string | undefined
+  readonly idempotencyKey?: string | undefined
+  /** Not claimed before this has passed. */
+  readonly delayMs?: number | undefined
+}
+
+export interface ClaimArgs {
+  readonly runnerId: string
+  readonly leaseTtlMs: number
+  readonly runnerPool?: string | undefined
+  /** The definitions that this runner's code serves. */
+  readonly definitionIds: readonly string[]
+}
+
+/** A run that was just claimed, with all that the engine needs to go on with it. */
+export interface ClaimedRun {
+  readonly claim: RunClaim
+  readonly run: RunRecord
+}
+
+export interface RunnerBeat {
+  readonly runnerId: string
+  readonly runnerPool?: string | undefined
+  readonly definitionIds: readonly string[]
+  readonly ttlMs: number
+  readonly claims: readonly RunClaim[]
+  /** How many runs it executes at once, at most. */
+  readonly capacity: number
+}
+
+export interface SweptRun {
+  readonly runId: string
+  readonly outcome: 'requeued' | 'abandoned' | 'wait_over'
+}
+
+export interface UnservedRun {
+  readonly runId: string
+  readonly templateId: string
+  readonly queuedAt: string
+  readonly runnerPool: string | null
+  readonly reason: 'no_runner' | 'other_definition' | 'other_pool'
+}
+
+export interface RunnerRecord {
+  readonly runnerId: string
+  readonly runnerPool: string | null
+  readonly capacity: number
+  readonly runs: number
+  readonly lastHeartbeat: string
+  readonly isLive: boolean
+}
+
+/** Durable waits across processes. */
+export interface WaitStore {
+  /**
+   * Opens a wait of a paused run: from now on its timeout runs. Part of `onRunPaused`'s moment in the wait invariant; again: no effect.
+   * A payload that arrived early is returned, and then the wait is over already.
+   */
+  openWait(runId: string, wait: { readonly nodeId: string; readonly timeoutMs: number | null }): Promise<WaitRecord>
+  /**
+   * Stores the payload, once per wait, and queues the paused run, in one transaction. `early`: the wait is not open yet;
+   * it is kept for it. Needs no claim: whoever resumes is no runner.
+   */
+  resumeWait(runId: string, nodeId: string, payload: Json): Promise<ResumeOutcome>
+  /** All waits of a run. */
+  readWaits(runId: string): Promise<readonly WaitRecord[]>
+  /** Open waits, oldest first, for an inbox. */
+  listOpenWaits(args: {
+    readonly workspaceId?: string | undefined
+    readonly limit: number
+  }): Promise<readonly WaitRecord[]>
+}
+
+export type ResumeOutcome = 'accepted' | 'early' | 'already_resumed' | 'timed_out' | 'run_ended' | 'not_found'
+
+export interface WaitRecord {
+  readonly runId: string
+  readonly nodeId: string
+  /** `early`: resumed before it was opened. `resumed` and `timed_out` are ends. */
+  readonly status: 'early' | 'open' | 'resumed' | 'timed_out'
+  readonly payload: Json | null
+  readonly openedAt: string | null
+  readonly dueAt: string | null
+}
+
+/** Session variables: values that steps share, across runs where they ask for it. */
+export interface SessionStore {
+  /** Null when there is none, or it has expired. */
+  sessionGet(sessionId: string, key: string): Promise<Json | null>
+  /** `keepForMs`: outlives its run for so long; without it the variable is dropped when the run ends. */
+  sessionSet(
+    sessionId: string,
+    key: string,
+    value: Json,
+    options: { readonly runId: string; readonly keepForMs?: number | undefined },
+  ): Promise<void>
+  /** Removes expired variables; returns how many. */
+  collectSessions(): Promise<number>
+}
+
+/** Reads, and what people decide from outside. */
+export interface RunReads {
+  readRun(runId: string): Promise<RunRecord | null>
+  /** In order; `afterId` exclusive. */
+  readEvents(
+    runId: string,
+    options?: { readonly afterId?: string | undefined; readonly limit?: number | undefined },
+  ): Promise<readonly RunEvent[]>
+  /** Newest first, by (created, run id); `before` is the cursor of the last page. */
+  listRuns(query: RunQuery): Promise<RunPage>
+  /**
+   * Ends the run: status `cancelled`, its lease is gone, `run_cancelled` is appended. A runner that executes it is refused at its next write or
+   * heartbeat. `false` when the run had ended already.
+   */
+  cancelRun(runId: string, reason: string): Promise<boolean>
+  /** Queues a failed or cancelled run again: completed nodes keep their output, the others start afresh. `false` when it is not ended, or succeeded. */
+  retryRun(runId: string): Promise<boolean>
+}
+
+export interface RunQuery {
+  readonly workspaceId?: string | undefined
+  readonly env?: string | undefined
+  readonly templateId?: string | undefined
+  readonly status?: RunStatus | undefined
+  readonly before?: string | undefined
+  readonly limit: number
+}
+
+export interface RunPage {
+  readonly runs: readonly RunRecord[]
+  /** Give it as `before` to get the next page; null on the last one. */
+  readonly next: string | null
+}
+
