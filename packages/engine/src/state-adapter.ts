@@ -1,4 +1,4 @@
-import type { FlowShape, Json, JsonObject } from '@starflow/dsl'
+import type { FlowShape, Json } from '@starflow/dsl'
 import type {
   Checkpoint,
   DefinitionRecord,
@@ -275,4 +275,3 @@ export interface RunPage {
   /** Give it as `before` to get the next page; null on the last one. */
   readonly next: string | null
 }
-
