@@ -32,7 +32,7 @@ $$;
 
 -- 10_foundation/_raise.sql
 -- The one way to refuse: all four parts, under a SQLSTATE that is also the error code (docs/errors/<CODE>.md).
-create function pgflow._raise(p_code text, p_message text, p_detail text default '', p_hint text default '')
+create function pgflow._raise(p_code text, p_message text, p_detail text, p_hint text)
 returns void
 language plpgsql
 set search_path = ''
@@ -150,16 +150,17 @@ declare
 begin
   select * into v_known from pgflow._known_settings() k where k.key = set_setting.key;
   if v_known.key is null then
-    perform pgflow._raise('SF701', format('Setting "%s" is not known.', set_setting.key), '',
-      'Known settings: ' || (select string_agg(k.key, ', ' order by k.key) from pgflow._known_settings() k) || '.');
+    perform pgflow._raise('SF701', format('Setting "%s" is not known.', set_setting.key),
+      'Known settings: ' || (select string_agg(k.key, ', ' order by k.key) from pgflow._known_settings() k) || '.',
+      'Use one of them.');
   end if;
   if set_setting.value is null then
     delete from pgflow.settings s where s.key = set_setting.key;
     return;
   end if;
   if set_setting.value !~ v_known.pattern then
-    perform pgflow._raise('SF701', format('Setting "%s" cannot be "%s".', set_setting.key, set_setting.value), '',
-      format('Allowed: %s.', v_known.allowed));
+    perform pgflow._raise('SF701', format('Setting "%s" cannot be "%s".', set_setting.key, set_setting.value),
+      format('Allowed: %s.', v_known.allowed), 'Use one of the allowed values, or null for the default.');
   end if;
   insert into pgflow.settings as s (key, value) values (set_setting.key, set_setting.value)
   on conflict on constraint settings_pkey do update set value = excluded.value, updated_at = now();
@@ -726,7 +727,9 @@ begin
   limit 1;
   if v_bad.step_slug is not null then
     perform pgflow._raise('SF112', format('Step "%s" of flow "%s" depends on "%s", which is not an earlier step.', v_bad.step_slug, p_flow_slug, v_bad.dep_slug),
-      '', 'Define a step after everything it depends on.');
+      'The steps of a shape are in the order of their definition: ' || (
+        select string_agg(e.value ->> 'slug', ', ' order by e.ordinality) from jsonb_array_elements(p_shape -> 'steps') with ordinality e) || '.',
+      'Define a step after everything it depends on.');
   end if;
 
   return query
@@ -763,7 +766,7 @@ begin
   select f.queue_mode into v_mode from pgflow.flows f where f.flow_slug = add_step.flow_slug;
   if v_mode = 'step' then
     perform pgflow._raise('SF116', format('Flow "%s" has one queue per step: its steps are compiled together.', add_step.flow_slug),
-      '', 'Use ensure_flow_compiled with the complete shape, under a new concrete slug.');
+      'A queue may be named by the index of its step, so a step that is added later could not be told from a renamed one.', 'Use ensure_flow_compiled with the complete shape, under a new concrete slug.');
   end if;
   select s.step_slug into v_existing from pgflow.steps s
   where s.flow_slug = add_step.flow_slug and lower(s.step_slug) = lower(add_step.step_slug);
@@ -862,7 +865,8 @@ declare
   v_deleted bigint;
 begin
   if ensure_flow_compiled.queue_mode is null or ensure_flow_compiled.queue_mode not in ('flow', 'step') then
-    perform pgflow._raise('SF118', format('Queue mode "%s" is not known.', ensure_flow_compiled.queue_mode), '', 'Use flow or step.');
+    perform pgflow._raise('SF118', format('Queue mode "%s" is not known.', ensure_flow_compiled.queue_mode),
+      'flow: all steps share one queue. step: each has a queue of its own.', 'Use flow or step.');
   end if;
   if not pgflow.is_valid_slug(ensure_flow_compiled.flow_slug) then
     perform pgflow._raise('SF106', format('"%s" is not a valid flow slug.', ensure_flow_compiled.flow_slug),
@@ -872,8 +876,8 @@ begin
   v_slugs := array(select s.step_slug from pgflow._shape_steps(ensure_flow_compiled.flow_slug, shape) s order by s.step_index);
   perform pgflow._check_route_map(ensure_flow_compiled.flow_slug, v_slugs, ensure_flow_compiled.queue_mode, route_map);
   if ensure_flow_compiled.step_slug is not null and not ensure_flow_compiled.step_slug = any (v_slugs) then
-    perform pgflow._raise('SF107', format('Flow "%s" has no step "%s".', ensure_flow_compiled.flow_slug, ensure_flow_compiled.step_slug), '',
-      'Steps: ' || array_to_string(v_slugs, ', ') || '.');
+    perform pgflow._raise('SF107', format('Flow "%s" has no step "%s".', ensure_flow_compiled.flow_slug, ensure_flow_compiled.step_slug),
+      'Steps: ' || array_to_string(v_slugs, ', ') || '.', 'Use one of these; their case counts.');
   end if;
 
   perform pgflow._lock_flow(ensure_flow_compiled.flow_slug);
@@ -1498,7 +1502,8 @@ set search_path = ''
 as $$
 begin
   if to_regclass('cron.job') is null then
-    perform pgflow._raise('SF204', 'Schedules need the extension pg_cron, which this database does not have.', '',
+    perform pgflow._raise('SF204', 'Schedules need the extension pg_cron, which this database does not have.',
+      'There is no table cron.job.',
       'Run: create extension pg_cron');
   end if;
 end $$;
@@ -2566,8 +2571,8 @@ begin
     end if;
   end if;
   if exists (select from unnest(p_inputs) i(input) where i.input is null) then
-    perform pgflow._raise('SF203', format('Flow "%s" needs an input, but it is NULL.', p_flow_slug), '',
-      'Send JSON; a flow that needs nothing takes {} or the JSON null.');
+    perform pgflow._raise('SF203', format('Flow "%s" needs an input, but it is NULL.', p_flow_slug),
+      'SQL NULL is no JSON; the input of a run is kept and handed to its root steps.', 'Send JSON; a flow that needs nothing takes {} or the JSON null.');
   end if;
 
   with new_runs as (
@@ -2908,10 +2913,11 @@ comment on function pgflow.retry_run(uuid) is
   'Starts a failed or cancelled run again where it stopped: completed steps and map elements keep their outputs. Returns the run; any other run is returned as it is.';
 
 -- 40_run/schedule_flow.sql
--- A pg_cron job that starts runs, as the role that schedules it. A job of that name that does something else is left alone.
+-- A pg_cron job that starts runs. With the rights of its owner, to whom the jobs belong: the server's role may not use pg_cron.
+-- The command is of one form only, and a job of that name that does something else is left alone.
 create function pgflow.schedule_flow(job_name text, schedule text, flow_slug text, input jsonb)
 returns bigint
-language plpgsql
+language plpgsql security definer
 set search_path = ''
 as $$
 declare
@@ -2935,7 +2941,7 @@ begin
     format('select pgflow.start_flow(%L, %L::jsonb)', schedule_flow.flow_slug, schedule_flow.input));
 end $$;
 comment on function pgflow.schedule_flow(text, text, text, jsonb) is
-  'Starts a run on a pg_cron schedule (five fields, or ''N seconds''); the same job name again replaces it. Returns the job''s id.';
+  'Starts a run on a pg_cron schedule (five fields, or ''N seconds''), with the rights of the SQL core''s owner; the same job name again replaces it. Returns the job''s id.';
 
 -- 40_run/settle_and_claim.sql
 -- The hot call of a worker: one round trip. Settles first and claims last: a claim never waits, so the run locks that
@@ -3132,7 +3138,7 @@ comment on function pgflow.start_tasks(text, bigint[], uuid, text, text) is
 -- 40_run/unschedule_flow.sql
 create function pgflow.unschedule_flow(job_name text)
 returns boolean
-language plpgsql
+language plpgsql security definer
 set search_path = ''
 as $$
 begin
@@ -3143,7 +3149,7 @@ begin
   end if;
   return cron.unschedule(unschedule_flow.job_name);
 end $$;
-comment on function pgflow.unschedule_flow(text) is 'Removes a schedule that the caller made with schedule_flow; false where there is none of that name.';
+comment on function pgflow.unschedule_flow(text) is 'Removes a schedule that was made with schedule_flow; false where there is none of that name.';
 
 -- 50_recovery/_can_requeue.sql
 -- Whether a stalled task may run again: it has attempts left and was not put back too often.
@@ -3157,6 +3163,20 @@ begin
       select coalesce(s.opt_max_attempts, f.opt_max_attempts)
       from pgflow.steps s join pgflow.flows f on f.flow_slug = s.flow_slug
       where s.flow_slug = p_task.flow_slug and s.step_slug = p_task.step_slug);
+end $$;
+
+-- 50_recovery/_names_attempt.sql
+-- Whether an entry of release_tasks can be read. (pg_input_is_valid, which would ask without a subtransaction, came after Postgres 15.)
+create function pgflow._names_attempt(p_entry jsonb)
+returns boolean
+language plpgsql stable
+as $$
+begin
+  return (
+    select e.run_id is not null and e.step_slug is not null and e.task_index is not null and e.attempt is not null
+    from jsonb_to_record(p_entry) e(run_id uuid, step_slug text, task_index integer, attempt integer, started boolean));
+exception when data_exception then
+  return false;
 end $$;
 
 -- 50_recovery/_recover_stalled_tasks.sql
@@ -3314,25 +3334,27 @@ begin
 end $$;
 
 -- 50_recovery/_tasks_without_message.sql
--- Open tasks whose message is not in its queue: nothing will ever read them. Looks at every open task once.
+-- Open tasks whose message is not in its queue: nothing will ever read them. Looks at every open task once. Volatile, so
+-- that what follows a queue that is dropped meanwhile sees the deletion that dropped it, and lists none of its tasks.
 create function pgflow._tasks_without_message()
 returns setof pgflow.step_tasks
-language plpgsql stable
+language plpgsql volatile
 as $$
 declare
   v_queue text;
 begin
   for v_queue in select distinct s.queue_name from pgflow.steps s order by s.queue_name loop
-    if to_regclass(format('pgmq.%I', pgmq.format_table_name(v_queue, 'q'))) is null then
-      return query select t.* from pgflow.runs r join pgflow.step_tasks t on t.run_id = r.run_id
-        where r.status = 'started' and t.queue_name = v_queue and t.status in ('queued', 'started');
-    else
+    begin
       return query execute format(
         'select t.* from pgflow.runs r join pgflow.step_tasks t on t.run_id = r.run_id
          where r.status = ''started'' and t.queue_name = $1 and t.status in (''queued'', ''started'')
            and not exists (select from pgmq.%I q where q.msg_id = t.message_id)',
         pgmq.format_table_name(v_queue, 'q')) using v_queue;
-    end if;
+    exception when undefined_table then
+      -- Dropped by hand: none of its messages is left.
+      return query select t.* from pgflow.runs r join pgflow.step_tasks t on t.run_id = r.run_id
+        where r.status = 'started' and t.queue_name = v_queue and t.status in ('queued', 'started');
+    end;
   end loop;
   -- In a queue that no route names there is nobody to read it.
   return query select t.* from pgflow.runs r join pgflow.step_tasks t on t.run_id = r.run_id
@@ -3385,6 +3407,8 @@ declare
   v_refused integer;
 begin
   perform pgflow._check_reports(release_tasks.worker_id, tasks);
+  -- An entry that names no attempt is held by nobody; the others are given back all the same.
+  tasks := (select coalesce(jsonb_agg(t.value), '[]') from jsonb_array_elements(tasks) t where pgflow._names_attempt(t.value));
 
   perform from pgflow.runs r
   where r.run_id in (select u.run_id from jsonb_to_recordset(tasks) u(run_id uuid)) and r.status not in ('completed', 'failed', 'cancelled')

@@ -202,7 +202,7 @@ describe('bad input to a compile is refused before anything changes:', () => {
   test('a step that the flow does not have, with the ones it has', async () => {
     expect(await refusal(compile(newSlug(), three, { stepSlug: 'lod' }))).toMatchObject({
       code: 'SF107',
-      hint: 'Steps: load, check, send.',
+      detail: 'Steps: load, check, send.',
     })
   })
 

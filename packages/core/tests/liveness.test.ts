@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { testDatabase } from '../../../tests/support/test-database.ts'
 import { untilBlocked } from './support/blocked.ts'
 import { CompiledFlow, completed, failed } from './support/compiled-flow.ts'
+import { Actor } from './support/interleaving.ts'
 import { expectAllWell } from './support/oracle.ts'
 import { type StepSketch, shape } from './support/shape.ts'
 
@@ -96,6 +97,29 @@ describe('liveness_audit lists', () => {
       { kind: 'task', step_slug: 'each', task_index: 2 },
     ])
     await putAway(flow)
+  })
+
+  test('every open task of a queue that is being dropped, once that is committed', async () => {
+    const flow = await compile({ a: {} })
+    const [runId] = await flow.start({})
+    const [dropping, looking] = [new Actor(database), new Actor(database)]
+    const drop = await dropping.hold((_core, held) => held`select pgmq.drop_queue(${flow.queue('a')})`)
+    const look = await looking.waits((_core, held) => held`select run_id, reason from pgflow.liveness_audit`)
+    await drop.commit()
+    expect(await look.end).toEqual([
+      { run_id: runId, reason: `queued, but its message is not in queue ${flow.queue('a')}` },
+    ])
+    await putAway(flow)
+  })
+
+  test('nothing of a flow that is being deleted, once that is committed', async () => {
+    const flow = await compile({ a: {} })
+    await flow.start({})
+    const [deleting, looking] = [new Actor(database), new Actor(database)]
+    const deletion = await deleting.hold((_core, held) => held`select pgflow.delete_flow_and_data(${flow.slug})`)
+    const look = await looking.waits((_core, held) => held`select * from pgflow.liveness_audit`)
+    await deletion.commit()
+    expect(await look.end).toEqual([])
   })
 
   test('a task in a queue that no route names', async () => {

@@ -264,6 +264,36 @@ describe('a released task', () => {
     expect(await flow.claim('a')).toHaveLength(2)
   })
 
+  test('goes back although other entries of the call name nothing, and those alone are not counted', async () => {
+    const flow = await compile({ a: {} })
+    await flow.start(1, 2)
+    const [one, two] = await flow.claim('a')
+    const entry = (task: typeof one, started: unknown) => ({
+      run_id: task!.runId,
+      step_slug: task!.stepSlug,
+      task_index: task!.taskIndex,
+      attempt: task!.attempt,
+      started,
+    })
+    const entries = [
+      { ...entry(one, false), run_id: 'no uuid' },
+      { ...entry(one, true), run_id: null },
+      { ...entry(one, false), attempt: 2 ** 40 },
+      { ...entry(one, false), task_index: 'first' },
+      entry(one, 'perhaps'),
+      {},
+      7,
+      null,
+      [],
+      entry(one, false),
+      entry(two, true),
+    ]
+    expect(
+      await sql`select pgflow.release_tasks(${flow.workerId}, ${JSON.stringify(entries)}::text::jsonb) as released`,
+    ).toEqual([{ released: 2 }])
+    expect(await flow.claim('a')).toHaveLength(2)
+  })
+
   test('may be none at all', async () => {
     expect(await core.releaseTasks(randomUUID(), [])).toBe(0)
   })

@@ -4,7 +4,8 @@ import { CompiledFlow } from './support/compiled-flow.ts'
 import { refusal } from './support/refusal.ts'
 import { shape } from './support/shape.ts'
 
-const { sql } = await testDatabase()
+const database = await testDatabase()
+const { sql } = database
 const flow = await CompiledFlow.compileShape(sql, 'timely', shape({ a: {} }))
 
 test('a database without pg_cron says what is missing', async () => {
@@ -89,6 +90,30 @@ describe('schedule_flow', () => {
     expect(await jobs()).toEqual(before)
     await clear()
   })
+})
+
+test('the server, which may not use pg_cron itself, makes, replaces and removes schedules', async () => {
+  const server = database.as('service_role')
+  expect((await refusal(server`select cron.schedule('direct', '* * * * *', 'select 1')`)).code).toBe('42501')
+  await server`select pgflow.schedule_flow('served', '10 seconds', 'timely', '1')`
+  await server`select pgflow.schedule_flow('served', '20 seconds', 'timely', '2')`
+  const [job] = await sql<{ command: string }[]>`select schedule, username, command from cron.job`
+  expect(job).toMatchObject({ schedule: '20 seconds', username: 'postgres' })
+  expect(await sql.unsafe(job!.command)).toHaveLength(1)
+  await sql`select cron.schedule('backup', '0 1 * * *', 'select 1')`
+  expect((await refusal(server`select pgflow.schedule_flow('backup', '* * * * *', 'timely', '1')`)).code).toBe('SF205')
+  expect(
+    await server`select pgflow.unschedule_flow('served') as removed, pgflow.unschedule_flow('backup') as foreign_removed`,
+  ).toEqual([{ removed: true, foreign_removed: false }])
+  await clear()
+})
+
+test.each(['anon', 'authenticated'] as const)('%s schedules nothing', async (role) => {
+  const client = database.as(role)
+  await sql`select pgflow.grant_client_access(${role})`
+  expect((await refusal(client`select pgflow.schedule_flow('mine', '* * * * *', 'timely', '1')`)).code).toBe('42501')
+  expect((await refusal(client`select pgflow.unschedule_flow('mine')`)).code).toBe('42501')
+  await sql`select pgflow.revoke_client_access(${role})`
 })
 
 describe('unschedule_flow', () => {

@@ -47,8 +47,9 @@ describe('a setting', () => {
     expect(await refusal(core.setSetting('max_requeus', '1'))).toEqual({
       code: 'SF701',
       message: 'Setting "max_requeus" is not known.',
-      detail: '',
-      hint: 'Known settings: events, events_channel, functions_base_url, local, max_requeues, max_retry_delay, test_clock.',
+      detail:
+        'Known settings: events, events_channel, functions_base_url, local, max_requeues, max_retry_delay, test_clock.',
+      hint: 'Use one of them.',
     })
   })
 
@@ -67,7 +68,7 @@ describe('a setting', () => {
     expect(await refusal(core.setSetting(key, value))).toMatchObject({
       code: 'SF701',
       message: `Setting "${key}" cannot be "${value}".`,
-      hint: expect.stringMatching(/^Allowed: /),
+      detail: expect.stringMatching(/^Allowed: /),
     })
     expect(await sql`select from pgflow.settings`).toHaveLength(0)
   })

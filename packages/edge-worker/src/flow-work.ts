@@ -81,6 +81,7 @@ export class FlowWork implements Work {
     return new StarflowError({
       code: 'SF407',
       message: `Step "${stepSlug}" did not end within its timeout of ${timeoutSeconds} s.`,
+      detail: 'Its signal was aborted, and whatever it still returns is dropped.',
       hint: "Raise the step's timeout, or pass ctx.signal to what the handler waits for.",
       fields: { stepSlug, timeoutSeconds },
     })

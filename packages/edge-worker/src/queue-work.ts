@@ -72,6 +72,7 @@ export class QueueWork implements Work {
     return new StarflowError({
       code: 'SF407',
       message: `The handler did not end within its timeout of ${timeoutSeconds} s.`,
+      detail: 'Its signal was aborted, and whatever it still returns is dropped.',
       hint: "Raise the worker's timeout, or pass ctx.signal to what the handler waits for.",
       fields: { timeoutSeconds },
     })

@@ -70,6 +70,7 @@ export function queueSubscriptionOf(
     throw new StarflowError({
       code: 'SF001',
       message: `The queue worker's configuration is not valid: ${problems.join(' ')}`,
+      detail: `Given: queueName ${JSON.stringify(queueName)}, retry ${JSON.stringify(options.retry)}, timeout ${JSON.stringify(timeout)}.`,
       hint: "EdgeWorker.start(async (message, ctx) => { … }, { queueName: 'mails', retry: { limit: 5 } })",
       fields: { problems },
     })

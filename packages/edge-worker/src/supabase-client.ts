@@ -76,6 +76,12 @@ function refusedClient(
         missing.length > 0
           ? `ctx.supabase needs ${missing.join(' and ')}.`
           : 'ctx.supabase is not there: @supabase/supabase-js could not be loaded.',
+      detail:
+        missing.length > 0
+          ? 'The function runs without them; ctx.sql does not need them.'
+          : failure instanceof Error
+            ? failure.message
+            : 'Importing it failed without a reason.',
       hint:
         missing.length > 0
           ? 'Set the missing environment variables of this function.'

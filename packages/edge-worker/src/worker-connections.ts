@@ -97,6 +97,7 @@ function client(url: string, options: postgres.Options<Record<string, never>>): 
     throw new StarflowError({
       code: 'SF001',
       message: 'The database URL is not valid.',
+      detail: 'It is not repeated here, since it may hold a password.',
       hint: 'It looks like postgres://user:password@host:5432/database; special characters in the password are percent-encoded.',
     })
   }

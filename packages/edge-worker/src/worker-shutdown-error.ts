@@ -6,6 +6,7 @@ export class WorkerShutdownError extends StarflowError {
     super({
       code: 'SF408',
       message: `The worker is shutting down (${reason}).`,
+      detail: 'A worker that shuts down claims nothing more, and waits a moment for handlers that are running.',
       hint: 'The task is given back and runs again on another worker.',
       fields: { reason },
     })

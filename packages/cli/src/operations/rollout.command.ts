@@ -169,6 +169,7 @@ function checkUsage(command: readonly string[], options: RolloutOptions): void {
   throw new StarflowError({
     code: 'SF610',
     message: problem,
+    detail: 'In place deploys what runs now anew; to a new version moves the starts from one concrete slug to another.',
     hint: 'In place: starflow rollout --flow ordersV1. A new version: starflow deploy, then starflow rollout --to ordersV2 --from ordersV1',
   })
 }

@@ -1,5 +1,5 @@
 -- The one way to refuse: all four parts, under a SQLSTATE that is also the error code (docs/errors/<CODE>.md).
-create function pgflow._raise(p_code text, p_message text, p_detail text default '', p_hint text default '')
+create function pgflow._raise(p_code text, p_message text, p_detail text, p_hint text)
 returns void
 language plpgsql
 set search_path = ''

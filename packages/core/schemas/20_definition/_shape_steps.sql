@@ -42,7 +42,9 @@ begin
   limit 1;
   if v_bad.step_slug is not null then
     perform pgflow._raise('SF112', format('Step "%s" of flow "%s" depends on "%s", which is not an earlier step.', v_bad.step_slug, p_flow_slug, v_bad.dep_slug),
-      '', 'Define a step after everything it depends on.');
+      'The steps of a shape are in the order of their definition: ' || (
+        select string_agg(e.value ->> 'slug', ', ' order by e.ordinality) from jsonb_array_elements(p_shape -> 'steps') with ordinality e) || '.',
+      'Define a step after everything it depends on.');
   end if;
 
   return query

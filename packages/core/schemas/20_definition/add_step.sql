@@ -21,7 +21,7 @@ begin
   select f.queue_mode into v_mode from pgflow.flows f where f.flow_slug = add_step.flow_slug;
   if v_mode = 'step' then
     perform pgflow._raise('SF116', format('Flow "%s" has one queue per step: its steps are compiled together.', add_step.flow_slug),
-      '', 'Use ensure_flow_compiled with the complete shape, under a new concrete slug.');
+      'A queue may be named by the index of its step, so a step that is added later could not be told from a renamed one.', 'Use ensure_flow_compiled with the complete shape, under a new concrete slug.');
   end if;
   select s.step_slug into v_existing from pgflow.steps s
   where s.flow_slug = add_step.flow_slug and lower(s.step_slug) = lower(add_step.step_slug);

@@ -21,7 +21,8 @@ declare
   v_deleted bigint;
 begin
   if ensure_flow_compiled.queue_mode is null or ensure_flow_compiled.queue_mode not in ('flow', 'step') then
-    perform pgflow._raise('SF118', format('Queue mode "%s" is not known.', ensure_flow_compiled.queue_mode), '', 'Use flow or step.');
+    perform pgflow._raise('SF118', format('Queue mode "%s" is not known.', ensure_flow_compiled.queue_mode),
+      'flow: all steps share one queue. step: each has a queue of its own.', 'Use flow or step.');
   end if;
   if not pgflow.is_valid_slug(ensure_flow_compiled.flow_slug) then
     perform pgflow._raise('SF106', format('"%s" is not a valid flow slug.', ensure_flow_compiled.flow_slug),
@@ -31,8 +32,8 @@ begin
   v_slugs := array(select s.step_slug from pgflow._shape_steps(ensure_flow_compiled.flow_slug, shape) s order by s.step_index);
   perform pgflow._check_route_map(ensure_flow_compiled.flow_slug, v_slugs, ensure_flow_compiled.queue_mode, route_map);
   if ensure_flow_compiled.step_slug is not null and not ensure_flow_compiled.step_slug = any (v_slugs) then
-    perform pgflow._raise('SF107', format('Flow "%s" has no step "%s".', ensure_flow_compiled.flow_slug, ensure_flow_compiled.step_slug), '',
-      'Steps: ' || array_to_string(v_slugs, ', ') || '.');
+    perform pgflow._raise('SF107', format('Flow "%s" has no step "%s".', ensure_flow_compiled.flow_slug, ensure_flow_compiled.step_slug),
+      'Steps: ' || array_to_string(v_slugs, ', ') || '.', 'Use one of these; their case counts.');
   end if;
 
   perform pgflow._lock_flow(ensure_flow_compiled.flow_slug);

@@ -5,7 +5,8 @@ set search_path = ''
 as $$
 begin
   if to_regclass('cron.job') is null then
-    perform pgflow._raise('SF204', 'Schedules need the extension pg_cron, which this database does not have.', '',
+    perform pgflow._raise('SF204', 'Schedules need the extension pg_cron, which this database does not have.',
+      'There is no table cron.job.',
       'Run: create extension pg_cron');
   end if;
 end $$;

@@ -34,8 +34,8 @@ begin
     end if;
   end if;
   if exists (select from unnest(p_inputs) i(input) where i.input is null) then
-    perform pgflow._raise('SF203', format('Flow "%s" needs an input, but it is NULL.', p_flow_slug), '',
-      'Send JSON; a flow that needs nothing takes {} or the JSON null.');
+    perform pgflow._raise('SF203', format('Flow "%s" needs an input, but it is NULL.', p_flow_slug),
+      'SQL NULL is no JSON; the input of a run is kept and handed to its root steps.', 'Send JSON; a flow that needs nothing takes {} or the JSON null.');
   end if;
 
   with new_runs as (

@@ -1,7 +1,8 @@
--- A pg_cron job that starts runs, as the role that schedules it. A job of that name that does something else is left alone.
+-- A pg_cron job that starts runs. With the rights of its owner, to whom the jobs belong: the server's role may not use pg_cron.
+-- The command is of one form only, and a job of that name that does something else is left alone.
 create function pgflow.schedule_flow(job_name text, schedule text, flow_slug text, input jsonb)
 returns bigint
-language plpgsql
+language plpgsql security definer
 set search_path = ''
 as $$
 declare
@@ -25,4 +26,4 @@ begin
     format('select pgflow.start_flow(%L, %L::jsonb)', schedule_flow.flow_slug, schedule_flow.input));
 end $$;
 comment on function pgflow.schedule_flow(text, text, text, jsonb) is
-  'Starts a run on a pg_cron schedule (five fields, or ''N seconds''); the same job name again replaces it. Returns the job''s id.';
+  'Starts a run on a pg_cron schedule (five fields, or ''N seconds''), with the rights of the SQL core''s owner; the same job name again replaces it. Returns the job''s id.';

@@ -1,6 +1,6 @@
 create function pgflow.unschedule_flow(job_name text)
 returns boolean
-language plpgsql
+language plpgsql security definer
 set search_path = ''
 as $$
 begin
@@ -11,4 +11,4 @@ begin
   end if;
   return cron.unschedule(unschedule_flow.job_name);
 end $$;
-comment on function pgflow.unschedule_flow(text) is 'Removes a schedule that the caller made with schedule_flow; false where there is none of that name.';
+comment on function pgflow.unschedule_flow(text) is 'Removes a schedule that was made with schedule_flow; false where there is none of that name.';

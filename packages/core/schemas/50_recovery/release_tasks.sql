@@ -12,6 +12,8 @@ declare
   v_refused integer;
 begin
   perform pgflow._check_reports(release_tasks.worker_id, tasks);
+  -- An entry that names no attempt is held by nobody; the others are given back all the same.
+  tasks := (select coalesce(jsonb_agg(t.value), '[]') from jsonb_array_elements(tasks) t where pgflow._names_attempt(t.value));
 
   perform from pgflow.runs r
   where r.run_id in (select u.run_id from jsonb_to_recordset(tasks) u(run_id uuid)) and r.status not in ('completed', 'failed', 'cancelled')

@@ -78,6 +78,7 @@ export class FunctionsHost {
       throw new StarflowError({
         code: 'SF001',
         message: `There is no folder of edge functions at ${this.#functionsDir}.`,
+        detail: 'It holds one folder for each function.',
         hint: 'Create it, or give another folder as functionsDir.',
       })
     }
@@ -87,6 +88,7 @@ export class FunctionsHost {
       throw new StarflowError({
         code: 'SF512',
         message: `There is no Deno binary at ${this.#deno}.`,
+        detail: 'Each isolate is a Deno process of its own.',
         hint: 'Correct the option `deno`, or leave it out to get the one of the npm package.',
       })
     }

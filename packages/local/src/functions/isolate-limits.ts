@@ -43,7 +43,8 @@ export function resolveIsolateLimits(limits: Partial<IsolateLimits> = {}): Isola
       throw new StarflowError({
         code: 'SF001',
         message: `"${name}" is not a limit of the functions host.`,
-        hint: `The limits are ${known.join(', ')}.`,
+        detail: `The limits are ${known.join(', ')}.`,
+        hint: 'Use one of them.',
       })
     }
     if (value !== undefined && !(Number.isFinite(value) && value > 0)) {

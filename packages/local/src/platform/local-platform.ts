@@ -176,6 +176,7 @@ function migrationsOf({ migrations, migrationsDir }: LocalPlatformOptions): read
     throw new StarflowError({
       code: 'SF001',
       message: 'Both migrations and migrationsDir are given.',
+      detail: 'Migrations come from one list, in the order of its versions.',
       hint: 'Give one of them.',
     })
   }

@@ -83,6 +83,10 @@ function refuseDuplicates(wanted: readonly VersionedMigration[]): void {
   throw new StarflowError({
     code: 'SF521',
     message: `Two migrations have the version ${twice.version}.`,
+    detail: `They are ${wanted
+      .filter(({ version }) => version === twice.version)
+      .map(({ fullName }) => fullName)
+      .join(' and ')}.`,
     hint: 'Give one of them a later version.',
     fields: { version: twice.version },
   })
