@@ -7,6 +7,7 @@ const AREAS: Readonly<Record<string, string>> = {
   SF5: 'The local platform',
   SF6: 'Command line and demo',
   SF7: 'Settings',
+  SF8: 'The engine and its runners',
 }
 
 /**

@@ -16,10 +16,15 @@ import type {
  * Rules that every adapter keeps, and `tests/conformance` checks:
  * - Each method is one transaction: all of it or nothing.
  * - Durations come in, instants are computed from the database's clock. A runner's clock decides nothing.
- * - A bound adapter (`bind`) writes only while its claim is the current one of the run; otherwise the method rejects with
- *   `RunClaimLostError` (SF801) and changes nothing. An unbound one writes a run only while nobody holds a claim on it.
- * - A method that is repeated after an answer was lost has the effect of one call, as its row says.
- * - Ends are final: no method but `retryRun` changes a run with an end.
+ * - A bound adapter (`bind`) writes only its own run, and only while its claim is the current one; otherwise the method
+ *   rejects with `RunClaimLostError` (SF801) and changes nothing. An unbound one writes a run only while nobody holds a claim
+ *   on it. A claim is current until it is given up or taken away (by the sweep, or a cancellation): that its lease is over
+ *   does not end it yet. A run that is not there: `RunNotFoundError` (SF802).
+ * - A method that is repeated after an answer was lost has the effect of one call. An event of a node is not appended again
+ *   when it is the last one of that node, with the same attempt, and the run has not changed hands since (`runner_lost`,
+ *   `run_released`, `run_resumed`, `run_retried`).
+ * - Ends are final: no method but `retryRun` changes a run with an end. The journal refuses one with SF801; only the same end
+ *   again has no effect, and leases may still be refreshed and cleared.
  */
 export interface WorkflowStateAdapter extends RunJournal, WaitStore, SessionStore, RunReads, Partial<RunQueue> {
   /** `supabase`, `sqlite`, `null`, …: for logs and the health page. */
@@ -36,10 +41,11 @@ export type QueueingStateAdapter = WorkflowStateAdapter & RunQueue
 export interface RunJournal {
   /**
    * The run begins to execute. Inserts it (status `running`) when it was never enqueued, else moves it from claimed to
-   * running; `started_at` is set once. Appends `run_started` the first time. Again: no effect.
+   * running; `started_at` is set once. A paused run keeps its status until `onRunResumed`. Appends `run_started` the first
+   * time. Again: no effect. A run of this id that is another flow's or workspace's: SF202.
    */
   onRunStart(runId: string, start: RunStart): Promise<void>
-  /** Gives a run that was not claimed from a queue its lease (claim_state `running`). Returns the claim that fences it from now on. */
+  /** Gives a run that was not claimed from a queue its lease (claim_state `running`). Returns the claim that fences it from now on; again for the same runner: the same claim. */
   writeLease(runId: string, runnerId: string, ttlMs: number): Promise<RunClaim>
   /** Extends one lease from now. */
   refreshLease(runId: string, ttlMs: number): Promise<void>
@@ -52,7 +58,7 @@ export interface RunJournal {
     output: Json,
     meta?: { readonly attempt: number; readonly durationMs: number },
   ): Promise<void>
-  /** An attempt failed and another one follows. Appends `node_retry { attempt, error, delay_ms, due_at }`; returns when it is due, by the database's clock, as milliseconds from now. */
+  /** An attempt failed and another one follows. Appends `node_retry { attempt, error, delay_ms, due_at }`, due by the database's clock. */
   onNodeRetry(
     runId: string,
     nodeId: string,
@@ -72,17 +78,27 @@ export interface RunJournal {
   onRunPaused(runId: string, pause: { readonly nodeIds: readonly string[] }): Promise<void>
   /** status `running`, checkpoint cleared; appends `run_resumed`. */
   onRunResumed(runId: string): Promise<void>
-  /** status `success`, output, duration; checkpoint cleared; session variables of the run without keepUntil dropped. */
+  /**
+   * status `success`, output, duration; checkpoint cleared; session variables of the run without keepUntil dropped. Appends
+   * `run_completed { duration_ms }`. Again: no effect.
+   */
   onRunComplete(runId: string, end: { readonly output: Json; readonly durationMs: number }): Promise<void>
-  /** status `error` with the message; else as onRunComplete. */
+  /** status `error` with the message; else as onRunComplete. Appends `run_failed { error }`. Again: no effect. */
   onRunError(runId: string, failure: RunFailure): Promise<void>
-  /** leased_by and lease_until become null; claim_state follows status (paused or an end). After this the claim is spent. */
+  /**
+   * leased_by and lease_until become null; claim_state follows status (paused or an end). A paused run whose wait is over
+   * already, with a payload or a timeout that no `node_complete` or `node_error` has taken, is queued instead: nobody else would.
+   * After this the claim is spent. Again: no effect while nobody has claimed the run since.
+   */
   clearLease(runId: string): Promise<void>
-  /** Gives the run back to the queue, to be claimed after the delay (0: at once). The claim is spent. Appends `run_released { reason }`. */
+  /**
+   * Gives the run back to the queue, to be claimed after the delay (0: at once): claim_state `queued`, and status `queued`
+   * unless it is paused. The claim is spent. Appends `run_released { reason }`. Again: no effect while nobody has claimed the run since.
+   */
   releaseRun(runId: string, release: { readonly delayMs: number; readonly reason: string }): Promise<void>
   /** Appends `phase { phase }` if it is not the run's last phase. */
   recordPhaseIfChanged(runId: string, phase: string): Promise<void>
-  /** A variable of the author's (`ctx.variables`); appends `variable { key, value }`. Reserved keys are refused before this is called. */
+  /** A variable of the author's (`ctx.variables`); appends `variable { key, value }` if that is not its value already. Reserved keys are refused before this is called. */
   onVariableSet(runId: string, key: string, value: Json): Promise<void>
   /** Progress of a step: high-volume and warm only. An adapter without a warm tier drops it. */
   onStepProgress(runId: string, nodeId: string, value: Json): Promise<void>
@@ -106,10 +122,13 @@ export interface RunStart {
 
 /** Where queued runs are put and taken. */
 export interface RunQueue {
-  /** Inserts a queued run, or returns the one that has this id or idempotency key already (of the same flow; else SF202). */
+  /**
+   * Inserts a queued run, or returns the one that has this id already, or this idempotency key (one per workspace and env).
+   * What exists must be of the same flow, workspace and env; else SF202.
+   */
   enqueueRun(spec: EnqueueSpec): Promise<{ readonly runId: string; readonly created: boolean }>
   /**
-   * Takes the oldest run that is due, of a definition that this runner serves and a pool that is its own or nobody's (a
+   * Takes the oldest run (by queued_at, which is when it was queued last) that is due, of a definition that this runner serves and a pool that is its own or nobody's (a
    * runner without a pool takes only those of nobody). Exactly one runner gets a run. Sets claim_state, leased_by, lease and claim_attempts + 1.
    */
   claimNextQueuedRun(args: ClaimArgs): Promise<ClaimedRun | null>
@@ -117,15 +136,17 @@ export interface RunQueue {
   onQueued?(runnerPool: string | null, wake: () => void): Promise<() => Promise<void>>
   /**
    * One call for a runner's sign of life and all its leases. Returns the claims of those given that it does not hold any
-   * longer: their runs must be stopped.
+   * longer: their runs must be stopped. The runner counts as live for `ttlMs` from now.
    */
   heartbeat(beat: RunnerBeat): Promise<{ readonly lost: readonly RunClaim[] }>
   /** The runner is gone: it is no longer listed as live. */
   removeRunner(runnerId: string): Promise<void>
   /**
-   * Finds runs whose lease is over, or that are claimed without one for longer than a lease, whatever their status; paused runs are not
-   * touched. Appends `runner_lost`; queues the run again, or ends it (`error`, `abandoned`, `runner_lost`) when it has lost
-   * `maxLosses` runners since its last `node_complete`. Also queues paused runs whose wait is over.
+   * Finds runs whose lease is over, or that are claimed or running without one for longer than a lease, whatever their status; what waits
+   * (claim_state `paused`) is not touched. Appends `runner_lost { runner_id, reason }` and queues the run again, as `releaseRun` does, at
+   * most `maxLosses` times since its last `node_complete` or `run_retried`; the next loss ends it (`error`, `abandoned`, the
+   * reason as error, `run_failed`). A run that had ended only loses its lease, and is not returned. Also times out the waits of
+   * paused runs that are due, and queues those runs.
    */
   expireOldLeases(sweep: {
     readonly ttlMs: number
@@ -203,12 +224,13 @@ export interface WaitStore {
   openWait(runId: string, wait: { readonly nodeId: string; readonly timeoutMs: number | null }): Promise<WaitRecord>
   /**
    * Stores the payload, once per wait, and queues the paused run, in one transaction. `early`: the wait is not open yet;
-   * it is kept for it. Needs no claim: whoever resumes is no runner.
+   * it is kept for it. A wait that is due is timed out instead, and its run queued, as the sweep would. A run that a runner
+   * still holds is queued by `clearLease`. Needs no claim: whoever resumes is no runner.
    */
   resumeWait(runId: string, nodeId: string, payload: Json): Promise<ResumeOutcome>
   /** All waits of a run. */
   readWaits(runId: string): Promise<readonly WaitRecord[]>
-  /** Open waits, oldest first, for an inbox. */
+  /** Open waits of runs without an end, oldest first, for an inbox. */
   listOpenWaits(args: {
     readonly workspaceId?: string | undefined
     readonly limit: number
@@ -231,7 +253,10 @@ export interface WaitRecord {
 export interface SessionStore {
   /** Null when there is none, or it has expired. */
   sessionGet(sessionId: string, key: string): Promise<Json | null>
-  /** `keepForMs`: outlives its run for so long; without it the variable is dropped when the run ends. */
+  /**
+   * `keepForMs`: is kept for so long from now, whatever becomes of the run; without it the variable is dropped when the run
+   * that wrote it last ends. A write of that run, fenced like the others.
+   */
   sessionSet(
     sessionId: string,
     key: string,
@@ -250,14 +275,17 @@ export interface RunReads {
     runId: string,
     options?: { readonly afterId?: string | undefined; readonly limit?: number | undefined },
   ): Promise<readonly RunEvent[]>
-  /** Newest first, by (created, run id); `before` is the cursor of the last page. */
+  /** Newest first, by (created, run id); `before` is the cursor of the last page; SF001 for any other text. */
   listRuns(query: RunQuery): Promise<RunPage>
   /**
    * Ends the run: status `cancelled`, its lease is gone, `run_cancelled` is appended. A runner that executes it is refused at its next write or
-   * heartbeat. `false` when the run had ended already.
+   * heartbeat. Session variables as at every end. `false` when the run had ended already; SF802 when there is none.
    */
   cancelRun(runId: string, reason: string): Promise<boolean>
-  /** Queues a failed or cancelled run again: completed nodes keep their output, the others start afresh. `false` when it is not ended, or succeeded. */
+  /**
+   * Queues a failed or cancelled run again: completed nodes keep their output, the others start afresh, and waits that are open or timed
+   * out are forgotten (a payload is kept). Appends `run_retried`. `false` when it is not ended, or succeeded; SF802 when there is none.
+   */
   retryRun(runId: string): Promise<boolean>
 }
 

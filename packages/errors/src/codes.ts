@@ -96,6 +96,11 @@ export const ERROR_CODES = {
   SF522: 'MigrationFailedError',
   // SF7xx settings
   SF701: 'InvalidSettingError',
+  // SF8xx engine
+  SF801: 'RunClaimLostError',
+  SF802: 'RunNotFoundError',
+  SF821: 'StateFileError',
+  SF822: 'InvalidSubstrateError',
 } as const
 
 export type ErrorCode = keyof typeof ERROR_CODES
