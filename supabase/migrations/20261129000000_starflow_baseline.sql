@@ -4,7 +4,21 @@
 
 -- 10_foundation/01_tables.sql
 create schema if not exists pgflow;
-create extension if not exists pgmq;
+-- As the extension, whose version is the database's own business, or as anything else that offers the same functions.
+-- Headers are what 1.5.0 brought, and with it the form of a message that is read here.
+do $$
+begin
+  if to_regtype('pgmq.message_record') is null then
+    create extension if not exists pgmq;
+  end if;
+  if not exists (select from pg_attribute a join pg_type t on t.typrelid = a.attrelid
+                 where t.oid = to_regtype('pgmq.message_record') and a.attname = 'headers' and not a.attisdropped) then
+    raise exception using errcode = 'SF003', message = 'Starflow needs pgmq 1.5.0 or later.',
+      detail = format('This database has %s, whose messages have no headers.',
+                      coalesce('pgmq ' || (select e.extversion from pg_extension e where e.extname = 'pgmq'), 'an older pgmq')),
+      hint = 'Run: alter extension pgmq update; where that finds no newer version, update the Postgres of the project.';
+  end if;
+end $$;
 
 -- What an operator may set. Read through get_setting, written through set_setting, which knows the keys.
 create table pgflow.settings (
@@ -256,6 +270,19 @@ create table pgflow.option_changes (
   constraint option_changes_flow_slug_fkey foreign key (flow_slug) references pgflow.flows (flow_slug) on delete cascade
 );
 comment on table pgflow.option_changes is 'The last change of each option at a startup compile; step_slug is empty for a flow''s own.';
+
+-- 20_definition/_apply_input_schema.sql
+-- Stores the JSON Schema of the input that the code has now, for forms. It is no part of the shape that is compared.
+create function pgflow._apply_input_schema(p_flow_slug text, p_shape jsonb)
+returns text[]
+language plpgsql
+set search_path = ''
+as $$
+begin
+  update pgflow.flows f set input_schema = p_shape -> 'inputSchema'
+  where f.flow_slug = p_flow_slug and f.input_schema is distinct from p_shape -> 'inputSchema';
+  return case when found then array['flow: the input schema changed'] else '{}' end;
+end $$;
 
 -- 20_definition/_apply_options.sql
 -- Brings the stored options of a flow (p_step_slug null: its own and all steps') or of one step to what the code says,
@@ -844,7 +871,7 @@ comment on function pgflow.delete_flow_and_data(text) is 'Deletes a flow, its ru
 -- 20_definition/ensure_flow_compiled.sql
 -- A worker's first act. Takes the flow's lock, then compares, then changes at most one flow.
 --   missing                      → compiled, everything or nothing
---   equal                        → verified; the options of the code are applied (step_slug: only that step's)
+--   equal                        → verified; options and input schema of the code are applied (step_slug: only that step's options)
 --   different, production        → mismatch, nothing changed
 --   different, is_local()        → draining while a worker of the flow lives, then recompiled from nothing
 -- code_age: how long ago the caller's code was loaded; older code than the last compile never compiles its shape back.
@@ -894,7 +921,8 @@ begin
 
     if v_kind is null then
       perform pgflow._check_queues_exist(ensure_flow_compiled.flow_slug);
-      v_options := pgflow._apply_options(ensure_flow_compiled.flow_slug, shape, ensure_flow_compiled.step_slug);
+      v_options := pgflow._apply_options(ensure_flow_compiled.flow_slug, shape, ensure_flow_compiled.step_slug)
+        || pgflow._apply_input_schema(ensure_flow_compiled.flow_slug, shape);
       v_status := 'verified';
     elsif not pgflow.is_local() or pgflow.clock() - code_age < v_flow.compiled_at then
       v_status := 'mismatch';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { FlowShape } from '@starflow/dsl'
+import type { FlowShape, Json, JsonObject } from '@starflow/dsl'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { testDatabase } from '../../../tests/support/test-database.ts'
 import { StarflowSql } from '../src/index.ts'
@@ -135,6 +135,31 @@ describe('a compile of a flow that is missing', () => {
       code: 'SF117',
       message: `Flow "${slug.toUpperCase()}" differs only in case from flow "${slug}".`,
     })
+  })
+
+  test('asks pgmq for every name first, and hands on its refusal', async () => {
+    const slug = newSlug()
+    const [before] = await superuser<[{ definition: string }]>`
+      select pg_get_functiondef('pgmq.validate_queue_name(text)'::regprocedure) as definition`
+    await superuser.unsafe(`
+      create or replace function pgmq.validate_queue_name(queue_name text) returns void language plpgsql as $$
+      begin
+        if queue_name like '%__send' then
+          raise exception 'queue name "%" is not liked today', queue_name using errcode = '22023', hint = 'Ask tomorrow.';
+        end if;
+      end $$`)
+    try {
+      const expected = {
+        code: '22023',
+        message: `queue name "${slug}__send" is not liked today`,
+        hint: 'Ask tomorrow.',
+      }
+      expect(await refusal(compile(slug, three))).toMatchObject(expected)
+      expect(await definition(slug)).toEqual({ flows: [], steps: [], deps: [], queues: [] })
+      expect(await compile(slug, three, { queueMode: 'flow' })).toMatchObject({ status: 'compiled' })
+    } finally {
+      await superuser.unsafe(before.definition)
+    }
   })
 
   test('leaves no flow, step or queue when pgmq fails half-way', async () => {
@@ -486,6 +511,39 @@ describe('options', () => {
     await compile(slug, shape({ a: { timeout: 5 } }))
     await compile(slug, shape({ a: { timeout: 7 }, b: {} }))
     expect(await sql`select opt_timeout from pgflow.steps where flow_slug = ${slug}`).toEqual([{ opt_timeout: 5 }])
+  })
+})
+
+describe('an input schema', () => {
+  const withSchema = (inputSchema?: JsonObject): FlowShape => ({
+    ...three,
+    ...(inputSchema === undefined ? {} : { inputSchema }),
+  })
+  const stored = async (slug: string) =>
+    (await sql<{ input_schema: Json }[]>`select input_schema from pgflow.flows where flow_slug = ${slug}`)[0]!
+      .input_schema
+
+  test('is stored, and another one is no other shape: it takes the place of the first', async () => {
+    const slug = newSlug()
+    await compile(slug, withSchema({ type: 'object', required: ['id'] }))
+    expect(await stored(slug)).toEqual({ type: 'object', required: ['id'] })
+    expect(await compile(slug, withSchema({ type: 'array' }), { stepSlug: 'check' })).toMatchObject({
+      status: 'verified',
+      differences: [],
+      options: ['flow: the input schema changed'],
+    })
+    expect(await stored(slug)).toEqual({ type: 'array' })
+    expect(await compile(slug, withSchema({ type: 'array' }))).toMatchObject({ status: 'verified', options: [] })
+    await compile(slug, withSchema())
+    expect(await stored(slug)).toBeNull()
+  })
+
+  test('of a mismatching compile is not stored', async () => {
+    const slug = newSlug()
+    await compile(slug, withSchema({ type: 'array' }))
+    const other = { ...shape({ load: {} }), inputSchema: { type: 'object' } }
+    expect(await compile(slug, other)).toMatchObject({ status: 'mismatch' })
+    expect(await stored(slug)).toEqual({ type: 'array' })
   })
 })
 

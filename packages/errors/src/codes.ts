@@ -6,6 +6,7 @@ export const ERROR_CODES = {
   // SF0xx configuration
   SF001: 'InvalidArgumentError',
   SF002: 'MissingEnvironmentError',
+  SF003: 'PgmqVersionError',
   // SF1xx definition
   SF101: 'FlowQueueNameError',
   SF102: 'StepQueueNameError',

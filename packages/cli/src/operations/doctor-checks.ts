@@ -79,7 +79,7 @@ async function checkPgmq(sql: Sql): Promise<Finding[]> {
   const [row] = await sql<[{ version: string | null; hasHeaders: boolean }]>`
     select (select extversion from pg_extension where extname = 'pgmq') as version,
            exists (select from pg_attribute a join pg_type t on t.typrelid = a.attrelid
-                   where t.oid = to_regtype('pgmq.message_record') and a.attname = 'headers') as "hasHeaders"`
+                   where t.oid = to_regtype('pgmq.message_record') and a.attname = 'headers' and not a.attisdropped) as "hasHeaders"`
   const { version, hasHeaders } = row
   if (version !== null && isAtLeast(version, MINIMUM_PGMQ))
     return [{ check: 'pgmq', status: 'ok', message: `pgmq ${version}.` }]

@@ -1,5 +1,19 @@
 create schema if not exists pgflow;
-create extension if not exists pgmq;
+-- As the extension, whose version is the database's own business, or as anything else that offers the same functions.
+-- Headers are what 1.5.0 brought, and with it the form of a message that is read here.
+do $$
+begin
+  if to_regtype('pgmq.message_record') is null then
+    create extension if not exists pgmq;
+  end if;
+  if not exists (select from pg_attribute a join pg_type t on t.typrelid = a.attrelid
+                 where t.oid = to_regtype('pgmq.message_record') and a.attname = 'headers' and not a.attisdropped) then
+    raise exception using errcode = 'SF003', message = 'Starflow needs pgmq 1.5.0 or later.',
+      detail = format('This database has %s, whose messages have no headers.',
+                      coalesce('pgmq ' || (select e.extversion from pg_extension e where e.extname = 'pgmq'), 'an older pgmq')),
+      hint = 'Run: alter extension pgmq update; where that finds no newer version, update the Postgres of the project.';
+  end if;
+end $$;
 
 -- What an operator may set. Read through get_setting, written through set_setting, which knows the keys.
 create table pgflow.settings (

@@ -1,6 +1,6 @@
 -- A worker's first act. Takes the flow's lock, then compares, then changes at most one flow.
 --   missing                      → compiled, everything or nothing
---   equal                        → verified; the options of the code are applied (step_slug: only that step's)
+--   equal                        → verified; options and input schema of the code are applied (step_slug: only that step's options)
 --   different, production        → mismatch, nothing changed
 --   different, is_local()        → draining while a worker of the flow lives, then recompiled from nothing
 -- code_age: how long ago the caller's code was loaded; older code than the last compile never compiles its shape back.
@@ -50,7 +50,8 @@ begin
 
     if v_kind is null then
       perform pgflow._check_queues_exist(ensure_flow_compiled.flow_slug);
-      v_options := pgflow._apply_options(ensure_flow_compiled.flow_slug, shape, ensure_flow_compiled.step_slug);
+      v_options := pgflow._apply_options(ensure_flow_compiled.flow_slug, shape, ensure_flow_compiled.step_slug)
+        || pgflow._apply_input_schema(ensure_flow_compiled.flow_slug, shape);
       v_status := 'verified';
     elsif not pgflow.is_local() or pgflow.clock() - code_age < v_flow.compiled_at then
       v_status := 'mismatch';
