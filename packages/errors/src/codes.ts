@@ -26,6 +26,7 @@ export const ERROR_CODES = {
   SF116: 'RouteMapError',
   SF117: 'FlowSlugTakenError',
   SF118: 'InvalidShapeError',
+  SF119: 'StepIsWaitError',
   // SF2xx runs
   SF201: 'FlowNotFoundError',
   SF202: 'RunIdConflictError',
@@ -95,11 +96,20 @@ export const ERROR_CODES = {
   SF512: 'DenoMissingError',
   SF521: 'MigrationHistoryError',
   SF522: 'MigrationFailedError',
+  SF523: 'InvalidApiSettingsError',
   // SF7xx settings
   SF701: 'InvalidSettingError',
   // SF8xx engine
   SF801: 'RunClaimLostError',
   SF802: 'RunNotFoundError',
+  SF811: 'TypeViolationError',
+  SF812: 'ConditionUnmetError',
+  SF813: 'StalledError',
+  SF814: 'WaitTimeoutError',
+  SF815: 'ReservedVariableError',
+  SF816: 'ContextUnavailableError',
+  SF817: 'FlowNotRunnableError',
+  SF818: 'OtherDefinitionError',
   SF821: 'StateFileError',
   SF822: 'InvalidSubstrateError',
 } as const
