@@ -1,4 +1,4 @@
-import { describeError } from './task-error.ts'
+import { describeError } from '@starflow/errors'
 
 /** Why a database call failed, fit for the log: a data error's message may repeat the data, so it is named by its code. */
 export function databaseReason(error: unknown): string {

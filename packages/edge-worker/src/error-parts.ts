@@ -1,5 +1,4 @@
-import { fromSqlError, isStarflowError } from '@starflow/errors'
-import { describeError } from './task-error.ts'
+import { describeError, fromSqlError, isStarflowError } from '@starflow/errors'
 
 /** The parts of a failure that go into an answer or the log: whatever was thrown has a code and a message then. */
 export interface ErrorParts {

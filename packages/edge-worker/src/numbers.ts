@@ -59,10 +59,6 @@ export const CLAIMING_PART_OF_LIFE = 0.5
 /** Timeout of a step when neither it nor its flow says one, in seconds. */
 export const DEFAULT_STEP_TIMEOUT_SECONDS = 60
 
-export const MAX_ERROR_MESSAGE_LENGTH = 10_000
-export const MAX_ERROR_STACK_LENGTH = 10_000
-export const MAX_ERROR_NAME_LENGTH = 200
-
 export const FLOW_INPUT_CACHE_SIZE = 100
 /** Unsupported messages are warned about once each, up to so many different ones; after that they are only counted. */
 export const UNSUPPORTED_WARNINGS_KEPT = 1000

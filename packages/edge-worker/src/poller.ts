@@ -1,3 +1,4 @@
+import { describeError } from '@starflow/errors'
 import { databaseReason, isDataError, isSubscriptionGone } from './database-reason.ts'
 import type { WorkerEventBody } from './events.ts'
 import {
@@ -10,7 +11,6 @@ import {
   SETTLE_COALESCE_MS,
   UNSUPPORTED_WARNINGS_KEPT,
 } from './numbers.ts'
-import { describeError } from './task-error.ts'
 import { type AttemptReport, failedReport, type TaskOutcome, type TaskToGiveBack } from './task-outcome.ts'
 import { Waker } from './waker.ts'
 import type { ClaimAnswer, ClaimedWork, RefusedReport, WorkSource } from './work.ts'

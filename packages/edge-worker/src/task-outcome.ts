@@ -1,5 +1,5 @@
 import { isNonRetryableError, retryDelaySeconds } from '@starflow/dsl'
-import { describeError, type TaskError } from './task-error.ts'
+import { type DescribedError, describeError } from '@starflow/errors'
 import { attemptOf, type WorkIdentity } from './work-identity.ts'
 
 /** What a worker says of an attempt that has ended. */
@@ -48,7 +48,7 @@ export function failedOutcome(work: WorkIdentity, thrown: unknown): TaskOutcome 
   }
 }
 
-export function failedReport(work: WorkIdentity, error: TaskError) {
+export function failedReport(work: WorkIdentity, error: DescribedError) {
   return {
     ...attemptOf(work),
     status: 'failed',

@@ -33,6 +33,10 @@ export const ERROR_CODES = {
   SF203: 'InvalidInputError',
   SF204: 'CronMissingError',
   SF205: 'JobNameTakenError',
+  SF206: 'WaitTokenSecretMissingError',
+  SF207: 'WaitTokenInvalidError',
+  SF208: 'WaitTokenExpiredError',
+  SF209: 'WaitNotFoundError',
   // SF3xx claim and settle
   SF301: 'ClaimVisibilityError',
   SF302: 'SubscriptionError',

@@ -1,7 +1,9 @@
-import { MAX_ERROR_MESSAGE_LENGTH, MAX_ERROR_NAME_LENGTH, MAX_ERROR_STACK_LENGTH } from './numbers.ts'
+export const MAX_ERROR_MESSAGE_LENGTH = 10_000
+export const MAX_ERROR_STACK_LENGTH = 10_000
+const MAX_ERROR_NAME_LENGTH = 200
 
 /** What is kept of something a handler threw: plain bounded text that Postgres can store. */
-export interface TaskError {
+export interface DescribedError {
   readonly name: string
   readonly message: string
   readonly stack?: string
@@ -11,7 +13,7 @@ export interface TaskError {
  * Describes whatever was thrown. Never throws itself: not for null, not for an object whose properties throw, not for a
  * cause that is its own cause.
  */
-export function describeError(thrown: unknown): TaskError {
+export function describeError(thrown: unknown): DescribedError {
   try {
     if (typeof thrown === 'object' && thrown !== null) return describeObject(thrown)
     const shown = typeof thrown === 'function' ? 'a function' : String(thrown)
@@ -34,7 +36,7 @@ function storableText(text: string, limit: number): string {
   return cut.replace(/\u0000|[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g, '\uFFFD')
 }
 
-function describeObject(thrown: object): TaskError {
+function describeObject(thrown: object): DescribedError {
   const name = textProperty(thrown, 'name') ?? 'NonErrorThrown'
   const stack = textProperty(thrown, 'stack')
   return {

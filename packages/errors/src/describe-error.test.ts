@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { MAX_ERROR_MESSAGE_LENGTH, MAX_ERROR_STACK_LENGTH } from './numbers.ts'
-import { describeError } from './task-error.ts'
+import { describeError, MAX_ERROR_MESSAGE_LENGTH, MAX_ERROR_STACK_LENGTH } from './describe-error.ts'
 
 describe('describeError', () => {
   it('keeps name, message and stack of an error', () => {
