@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type ClaimedTask, StarflowSql } from '@starflow/core'
-import { extractFlowShape } from '@starflow/dsl'
+import { extractFlowShape, type HandledStep } from '@starflow/dsl'
 import type {} from '@starflow/edge-worker'
 import { beforeAll, expect, test } from 'vitest'
 import type { DocumentInput } from '../../../functions/_flows/readme-index/document.ts'
@@ -58,7 +58,7 @@ const claim = (step: string, qty = 100) => {
 
 /** Calls the flow's own handler, with the part of a worker's context that this flow uses. */
 function handle(task: ClaimedTask): unknown {
-  const step = readmeIndex.flow.getStepDefinition(task.stepSlug)
+  const step = readmeIndex.flow.getStepDefinition(task.stepSlug) as HandledStep
   const context = {
     sql,
     stepTask: { run_id: task.runId },

@@ -59,6 +59,11 @@ export type ExtractFlowSteps<TFlow extends AnyFlow> = {
 /** The exact union of a flow's step slugs; `string` for AnyFlow. */
 export type StepSlug<TFlow extends AnyFlow> = Extract<keyof ExtractFlowSteps<TFlow>, string>
 
+/** The slugs of the steps that workers run: all but the waits. */
+export type HandledStepSlug<TFlow extends AnyFlow> = {
+  [K in StepSlug<TFlow>]: TFlow[typeof flowTypes]['steps'][K] extends { type: 'wait' } ? never : K
+}[StepSlug<TFlow>]
+
 /** The outputs of the steps that no other step depends on. */
 export type ExtractFlowLeafSteps<TFlow extends AnyFlow> = Pick<
   ExtractFlowSteps<TFlow>,
@@ -78,7 +83,10 @@ export type ExtractFlowOutput<TFlow extends AnyFlow> = Simplify<
   }
 >
 
-/** The first argument of a step's handler: the flow input, the object of dependency outputs, or a map's element. */
+/**
+ * The first argument of a step's handler: the flow input, the object of dependency outputs, or a map's element. A wait has no
+ * handler: `never`.
+ */
 export type StepInput<TFlow extends AnyFlow, TSlug extends StepSlug<TFlow>> = StepInputIn<
   TFlow[typeof flowTypes]['input'],
   TFlow[typeof flowTypes]['steps'],
@@ -123,11 +131,13 @@ export type Simplify<T> = { [K in keyof T]: T[K] } & unknown
 
 type DependencySlugs<TFlow extends AnyFlow> = TFlow[typeof flowTypes]['deps'][keyof TFlow[typeof flowTypes]['deps']]
 
-type StepInputIn<TInput, TSteps, TDeps, TSlug> = TSteps[TSlug & keyof TSteps] extends { type: 'map' }
-  ? ElementOf<[DepOf<TDeps, TSlug>] extends [never] ? TInput : OutputOf<TSteps[DepOf<TDeps, TSlug> & keyof TSteps]>>
-  : [DepOf<TDeps, TSlug>] extends [never]
-    ? TInput
-    : DependencyOutputs<TSteps, DepOf<TDeps, TSlug> & keyof TSteps>
+type StepInputIn<TInput, TSteps, TDeps, TSlug> = TSteps[TSlug & keyof TSteps] extends { type: 'wait' }
+  ? never
+  : TSteps[TSlug & keyof TSteps] extends { type: 'map' }
+    ? ElementOf<[DepOf<TDeps, TSlug>] extends [never] ? TInput : OutputOf<TSteps[DepOf<TDeps, TSlug> & keyof TSteps]>>
+    : [DepOf<TDeps, TSlug>] extends [never]
+      ? TInput
+      : DependencyOutputs<TSteps, DepOf<TDeps, TSlug> & keyof TSteps>
 
 type DepOf<TDeps, TSlug> = TSlug extends keyof TDeps ? TDeps[TSlug] : never
 

@@ -4,6 +4,7 @@ import {
   DuplicateStepSlugError,
   extractFlowShape,
   Flow,
+  type HandledStep,
   InvalidDependencyError,
   InvalidSlugError,
   InvalidStepOptionError,
@@ -48,7 +49,8 @@ describe('chaining', () => {
       { slug: 'b', index: 1, stepType: 'map', dependencies: ['a'], whenUnmet: 'skip', whenExhausted: 'skip' },
       { slug: 'c', index: 2, stepType: 'single', dependencies: ['b', 'a'], whenUnmet: 'fail', whenExhausted: 'fail' },
     ])
-    expect(flow.getStepDefinition('b').handler('abc', undefined)).toBe(3)
+    const map = flow.getStepDefinition('b') as HandledStep
+    expect(map.handler('abc', undefined)).toBe(3)
   })
 
   it.each(['constructor', 'toString', 'valueOf', 'hasOwnProperty', 'wait'])('a step may be called %s', (slug) => {
@@ -166,8 +168,8 @@ describe('refusals', () => {
 
   it('a step is transactional when it says so, and its shape is the same', () => {
     const transactional = flow.step({ slug: 'a', transactional: true }, handler)
-    expect(transactional.getStepDefinition('a').transactional).toBe(true)
-    expect(flow.step({ slug: 'a' }, handler).getStepDefinition('a').transactional).toBe(false)
+    expect(transactional.getStepDefinition('a')).toMatchObject({ transactional: true })
+    expect(flow.step({ slug: 'a' }, handler).getStepDefinition('a')).toMatchObject({ transactional: false })
     expect(extractFlowShape(transactional)).toEqual(extractFlowShape(flow.step({ slug: 'a' }, handler)))
     const options = { slug: 'a', transactional: 'yes' as unknown as boolean }
     expect(refusalOf(() => flow.step(options, handler))).toMatchObject({ code: 'SF113' })

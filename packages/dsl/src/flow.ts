@@ -15,7 +15,7 @@ import { InvalidStepOptionError } from './invalid-step-option-error.ts'
 import type { Json, Jsonified } from './json.ts'
 import { checkSlug } from './slug.ts'
 import type { StandardSchemaV1 } from './standard-schema.ts'
-import type { StepDefinition, StepHandler, StepType } from './step-definition.ts'
+import type { HandledStep, StepDefinition, StepHandler, WaitStep } from './step-definition.ts'
 import {
   checkOptionNames,
   checkRuntimeOptions,
@@ -23,7 +23,7 @@ import {
   type RuntimeOptions,
   type SkipMode,
 } from './step-option.ts'
-import type { MapOptions, MappableInput, SkipsOfOptions, StepOptions } from './step-options.ts'
+import type { MapOptions, MappableInput, SkipsOfOptions, StepOptions, WaitOptions } from './step-options.ts'
 import { DuplicateStepSlugError } from './step-queue-error.ts'
 import { UnknownStepError } from './unknown-step-error.ts'
 
@@ -79,7 +79,7 @@ export class Flow<
     const owner = `Flow "${this.slug}"`
     checkOptionNames(owner, options, ['slug', ...RUNTIME_OPTIONS, 'input'])
     this.options = checkRuntimeOptions(owner, options, RUNTIME_OPTIONS)
-    this.input = checkSchema(owner, options.input)
+    this.input = checkSchema(owner, 'input', options.input)
   }
 
   /** The step slugs in the order they were added; frozen. */
@@ -94,7 +94,7 @@ export class Flow<
     return definition
   }
 
-  // TSlug is const in all three: where the result is an argument of a call that takes an AnyFlow, TypeScript would else
+  // TSlug is const in all of these: where the result is an argument of a call that takes an AnyFlow, TypeScript would else
   // widen the slug to string, and the union of slugs would be lost.
 
   /**
@@ -131,7 +131,7 @@ export class Flow<
     TDeps & { [K in TSlug]: TDep },
     TEnv
   > {
-    return this.#with('single', options, handler) as never
+    return this.#with(this.#checkHandledStep('single', options, handler)) as never
   }
 
   /**
@@ -168,7 +168,7 @@ export class Flow<
     TDeps & { [K in TSlug]: TDep },
     TEnv
   > {
-    return this.#with('single', options, handler) as never
+    return this.#with(this.#checkHandledStep('single', options, handler)) as never
   }
 
   /**
@@ -207,11 +207,47 @@ export class Flow<
     TDeps & { [K in TSlug]: TArray },
     TEnv
   > {
-    return this.#with('map', options, handler) as never
+    return this.#with(this.#checkHandledStep('map', options, handler)) as never
   }
 
-  #with(stepType: StepType, options: object, handler: unknown): AnyFlow {
-    const definition = this.#checkStep(stepType, options, handler)
+  /**
+   * Adds a durable wait, for an approval or another event from outside. It holds no worker and no queue message; the run goes
+   * on when somebody resumes it with a signed token, and its output is the payload that came with it.
+   *
+   * @throws InvalidSlugError, DuplicateStepSlugError, InvalidDependencyError, InvalidStepOptionError
+   *
+   * @example
+   * flow
+   *   .wait({ slug: 'approve', dependsOn: ['draft'], timeout: 86_400, payload: unchecked<{ approved: boolean }>() })
+   *   .step({ slug: 'publish', dependsOn: ['approve'], if: { approve: { approved: true } } }, publish)
+   */
+  wait<
+    const TSlug extends string,
+    TPayload = Json,
+    TDep extends keyof TSteps & string = never,
+    TIf = never,
+    TIfNot = never,
+    TWhenUnmet extends SkipMode = 'skip',
+    TWhenExhausted extends SkipMode = 'fail',
+  >(
+    options: WaitOptions<TInput, TSteps, TSlug, TPayload, TDep, TIf, TIfNot, TWhenUnmet, TWhenExhausted>,
+  ): Flow<
+    TInput,
+    TContext,
+    TSteps & {
+      [K in TSlug]: {
+        type: 'wait'
+        output: Jsonified<TPayload>
+        skips: SkipsOfOptions<TSteps, TDep, TIf | TIfNot, TWhenUnmet, TWhenExhausted>
+      }
+    },
+    TDeps & { [K in TSlug]: TDep },
+    TEnv
+  > {
+    return this.#with(this.#checkWait(options)) as never
+  }
+
+  #with(definition: StepDefinition): AnyFlow {
     const next = new Flow<TInput, TContext, TSteps, TDeps, TEnv>({
       slug: this.slug,
       ...this.options,
@@ -222,12 +258,8 @@ export class Flow<
     return next
   }
 
-  #checkStep(stepType: StepType, options: RawStepOptions, handler: unknown): StepDefinition {
-    const slug = checkSlug('step', options.slug)
-    const existing = this.#stepOrder.find((known) => known.toLowerCase() === slug.toLowerCase())
-    if (existing !== undefined) throw new DuplicateStepSlugError(this.slug, slug, existing)
-
-    const owner = `Step "${slug}" of flow "${this.slug}"`
+  #checkHandledStep(stepType: HandledStep['stepType'], options: RawStepOptions, handler: unknown): HandledStep {
+    const owner = this.#checkNewSlug(options.slug)
     checkOptionNames(owner, options, stepType === 'map' ? MAP_OPTIONS : STEP_OPTIONS)
     if (typeof handler !== 'function') {
       throw new InvalidStepOptionError({ owner, option: 'handler', value: handler, rule: 'must be a function' })
@@ -241,42 +273,62 @@ export class Flow<
         rule: 'must be true or false',
       })
     }
-    const dependencies = readDependencies(owner, options)
-    const isRootMap = stepType === 'map' && dependencies.length === 0
-    const condition = checkCondition(owner, options, isRootMap)
-    const step = { flowSlug: this.slug, stepSlug: slug, stepType, dependencies, knownSlugs: this.#stepOrder }
-    const checkedDependencies = checkDependencies(step)
-    checkConditionSteps(step, { if: condition.requiredInputPattern, ifNot: condition.forbiddenInputPattern })
     return Object.freeze({
-      slug,
-      index: this.#stepOrder.length,
+      ...this.#checkPlace(owner, stepType, options),
       stepType,
-      dependencies: checkedDependencies,
-      ...condition,
-      whenExhausted: checkSkipMode(owner, 'whenExhausted', options.whenExhausted ?? 'fail'),
       transactional,
       options: checkRuntimeOptions(owner, options, [...RUNTIME_OPTIONS, 'startDelay']),
       handler: handler as StepHandler,
     })
   }
+
+  #checkWait(options: RawStepOptions): WaitStep {
+    const owner = this.#checkNewSlug(options.slug)
+    checkOptionNames(owner, options, WAIT_OPTIONS)
+    return Object.freeze({
+      ...this.#checkPlace(owner, 'wait', options),
+      stepType: 'wait' as const,
+      options: checkRuntimeOptions(owner, options, ['timeout']),
+      payload: checkSchema(owner, 'payload', options.payload as StandardSchemaV1 | undefined),
+    })
+  }
+
+  /** Gives the name of the step in a refusal. */
+  #checkNewSlug(value: unknown): string {
+    const slug = checkSlug('step', value)
+    const existing = this.#stepOrder.find((known) => known.toLowerCase() === slug.toLowerCase())
+    if (existing !== undefined) throw new DuplicateStepSlugError(this.slug, slug, existing)
+    return `Step "${slug}" of flow "${this.slug}"`
+  }
+
+  /** Where the step stands in the flow, and when it starts: what every type of step has. */
+  #checkPlace(owner: string, stepType: StepDefinition['stepType'], options: RawStepOptions) {
+    const slug = options.slug as string
+    const dependencies = readDependencies(owner, options)
+    const condition = checkCondition(owner, options, stepType === 'map' && dependencies.length === 0)
+    const step = { flowSlug: this.slug, stepSlug: slug, stepType, dependencies, knownSlugs: this.#stepOrder }
+    const checkedDependencies = checkDependencies(step)
+    checkConditionSteps(step, { if: condition.requiredInputPattern, ifNot: condition.forbiddenInputPattern })
+    return {
+      slug,
+      index: this.#stepOrder.length,
+      dependencies: checkedDependencies,
+      ...condition,
+      whenExhausted: checkSkipMode(owner, 'whenExhausted', options.whenExhausted ?? 'fail'),
+    }
+  }
 }
 
 const RUNTIME_OPTIONS = ['maxAttempts', 'baseDelay', 'maxDelay', 'timeout'] as const
-const COMMON_OPTIONS = [
-  'if',
-  'ifNot',
-  'whenUnmet',
-  'whenExhausted',
-  ...RUNTIME_OPTIONS,
-  'startDelay',
-  'transactional',
-] as const
-const STEP_OPTIONS = ['slug', 'dependsOn', ...COMMON_OPTIONS]
+const START_OPTIONS = ['if', 'ifNot', 'whenUnmet', 'whenExhausted'] as const
+const COMMON_OPTIONS = [...START_OPTIONS, ...RUNTIME_OPTIONS, 'startDelay', 'transactional'] as const
+const STEP_OPTIONS = ['slug', 'dependsOn', ...COMMON_OPTIONS] as const
 // dependsOn is here so that a map with several dependencies is told about those, not about the option.
-const MAP_OPTIONS = ['slug', 'array', 'dependsOn', ...COMMON_OPTIONS]
+const MAP_OPTIONS = ['slug', 'array', 'dependsOn', ...COMMON_OPTIONS] as const
+const WAIT_OPTIONS = ['slug', 'dependsOn', ...START_OPTIONS, 'timeout', 'payload'] as const
 
 /** Options before they are checked: JavaScript has no types to keep them right. */
-type RawStepOptions = { readonly [K in (typeof MAP_OPTIONS)[number]]?: unknown }
+type RawStepOptions = { readonly [K in (typeof MAP_OPTIONS | typeof WAIT_OPTIONS)[number]]?: unknown }
 
 /** A flow's context requirement with what a handler asks for added, as far as the platform does not give it anyway. */
 type Carried<TContext, TNeeds, TProvided> = [Unmet<TNeeds, TProvided>] extends [never]
@@ -328,11 +380,11 @@ function checkCondition(owner: string, options: RawStepOptions, isRootMap: boole
   }
 }
 
-function checkSchema<TInput>(owner: string, schema: StandardSchemaV1<TInput> | undefined) {
+function checkSchema<TInput>(owner: string, option: 'input' | 'payload', schema: StandardSchemaV1<TInput> | undefined) {
   if (schema !== undefined && typeof schema?.['~standard']?.validate !== 'function') {
     throw new InvalidStepOptionError({
       owner,
-      option: 'input',
+      option,
       value: schema,
       rule: 'must be a schema that implements Standard Schema',
       hint: 'Use a schema of zod 4, valibot, arktype or another library that implements it.',

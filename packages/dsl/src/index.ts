@@ -24,11 +24,13 @@ export type {
   ExtractFlowOutput,
   ExtractFlowSteps,
   FlowContext,
+  HandledStepSlug,
   StepInput,
   StepOutput,
   StepSlug,
 } from './flow-types.ts'
 export type { InputPattern } from './input-pattern.ts'
+export { inputProblem } from './input-problem.ts'
 export { InvalidDependencyError } from './invalid-dependency-error.ts'
 export { InvalidStepOptionError } from './invalid-step-option-error.ts'
 export type { Json, Jsonified, JsonObject, JsonPrimitive } from './json.ts'
@@ -39,8 +41,9 @@ export * from './platform.ts'
 export { defaultQueueName, MAX_QUEUE_NAME_LENGTH, resolveQueueName } from './queue-name.ts'
 export { isRetryLater, MAX_RETRY_DELAY_SECONDS, RetryLater, retryDelaySeconds } from './retry-later.ts'
 export { brokenSlugRule, InvalidSlugError, isValidSlug, MAX_SLUG_LENGTH, type SlugRule } from './slug.ts'
-export type { StandardIssue, StandardResult, StandardSchemaV1 } from './standard-schema.ts'
-export type { StepDefinition, StepHandler, StepType } from './step-definition.ts'
+export { type StandardIssue, type StandardResult, type StandardSchemaV1, unchecked } from './standard-schema.ts'
+export type { HandledStep, StepDefinition, StepHandler, StepType, WaitStep } from './step-definition.ts'
+export { StepIsWaitError } from './step-is-wait-error.ts'
 export type { RuntimeOptions, SkipMode, StepRuntimeOptions } from './step-option.ts'
 export {
   DuplicateQueueRouteError,

@@ -1,5 +1,6 @@
 import { StarflowError } from '@starflow/errors'
 import type { JsonObject } from './json.ts'
+import type { StepType } from './step-definition.ts'
 
 /** A dependency that cannot be: an unknown step, one named twice, a second one of a map, or a condition on none (SF112). */
 export class InvalidDependencyError extends StarflowError {
@@ -18,7 +19,7 @@ export class InvalidDependencyError extends StarflowError {
 export function checkDependencies(step: {
   readonly flowSlug: string
   readonly stepSlug: string
-  readonly stepType: 'single' | 'map'
+  readonly stepType: StepType
   readonly dependencies: readonly string[]
   readonly knownSlugs: readonly string[]
 }): readonly string[] {

@@ -11,6 +11,16 @@ export interface StandardSchemaV1<TInput = unknown, TOutput = TInput> {
   }
 }
 
+/**
+ * A schema that gives a type and believes every value.
+ *
+ * @example
+ * flow.wait({ slug: 'approve', payload: unchecked<{ approved: boolean }>() })
+ */
+export function unchecked<T>(): StandardSchemaV1<T> {
+  return { '~standard': { version: 1, vendor: 'starflow', validate: (value) => ({ value: value as T }) } }
+}
+
 export type StandardResult<TOutput> =
   | { readonly value: TOutput; readonly issues?: undefined }
   | { readonly issues: readonly StandardIssue[] }

@@ -1,29 +1,43 @@
 import type { JsonObject } from './json.ts'
+import type { StandardSchemaV1 } from './standard-schema.ts'
 import type { SkipMode, StepRuntimeOptions } from './step-option.ts'
 
 /**
- * `single` runs its handler once, `map` once per element of an array. A durable wait will be a third type, with its own
- * method on Flow: treat an unknown type as one that this version cannot run.
+ * `single` runs its handler once, `map` once per element of an array. `wait` runs nothing: it stands open until somebody
+ * resumes it, or its timeout comes.
  */
-export type StepType = 'single' | 'map'
+export type StepType = 'single' | 'map' | 'wait'
 
-/** A step as its flow holds it: checked and frozen. */
-export interface StepDefinition<THandler = StepHandler> {
+/** A step as its flow holds it: checked and frozen. `stepType` tells a wait from a step with a handler. */
+export type StepDefinition<THandler = StepHandler> = HandledStep<THandler> | WaitStep
+
+/** A step that a worker runs. */
+export interface HandledStep<THandler = StepHandler> extends AnyStep {
+  readonly stepType: 'single' | 'map'
+  /** Whether its handler runs in the transaction that reports its end. */
+  readonly transactional: boolean
+  readonly handler: THandler
+}
+
+/** A durable wait: no handler, no worker, no queue. Of the options it has a timeout at most. */
+export interface WaitStep extends AnyStep {
+  readonly stepType: 'wait'
+  /** What a resume must bring. */
+  readonly payload: StandardSchemaV1 | undefined
+}
+
+interface AnyStep {
   readonly slug: string
   /** Zero-based position in the flow. */
   readonly index: number
-  readonly stepType: StepType
   /** In the order they were written. */
   readonly dependencies: readonly string[]
   readonly requiredInputPattern: JsonObject | undefined
   readonly forbiddenInputPattern: JsonObject | undefined
   readonly whenUnmet: SkipMode
   readonly whenExhausted: SkipMode
-  /** Whether its handler runs in the transaction that reports its end. */
-  readonly transactional: boolean
   /** Only what was set. */
   readonly options: StepRuntimeOptions
-  readonly handler: THandler
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { FlowTypeError } from './flow-type-error.ts'
 import type { DependencyOutputs, OutputOf } from './flow-types.ts'
 import type { InputPattern } from './input-pattern.ts'
+import type { StandardSchemaV1 } from './standard-schema.ts'
 import type { SkipMode, StepRuntimeOptions } from './step-option.ts'
 
 /** What `.step` and `.array` take: a slug, dependencies, a condition, runtime options. */
@@ -43,6 +44,31 @@ export interface MapOptions<
   readonly array?: TArray & MappableStep<TSteps, TArray>
 }
 
+/** What `.wait` takes: no retries and no delays, since nothing is run. */
+export interface WaitOptions<
+  TInput,
+  TSteps,
+  TSlug extends string,
+  TPayload,
+  TDep extends keyof TSteps & string,
+  TIf,
+  TIfNot,
+  TWhenUnmet extends SkipMode,
+  TWhenExhausted extends SkipMode,
+> extends ConditionOptions<ConditionInput<TInput, TSteps, TDep>, TIf, TIfNot, TWhenUnmet, TWhenExhausted> {
+  /** Letters, digits and single underscores; begins with a letter; unique in its flow, whatever the case. */
+  readonly slug: TSlug & NewSlug<TSlug, TSteps>
+  /** Steps that must be done before the wait opens. */
+  readonly dependsOn?: readonly TDep[]
+  /** Seconds that the wait stays open. Then it has failed, and whenExhausted says what follows. Default: no limit. */
+  readonly timeout?: number | undefined
+  /**
+   * A schema of what a resume brings, of any Standard Schema library: it gives the wait its output type. `unchecked<T>()`
+   * where there is no schema. The database does not check it: who takes payloads from strangers does, before the resume.
+   */
+  readonly payload?: StandardSchemaV1<TPayload>
+}
+
 interface TransactionOptions<TTransactional extends boolean> {
   /**
    * The handler gets a transaction, `ctx.tx`, in which its end is reported too: what it writes is there exactly when the
@@ -58,7 +84,7 @@ interface ConditionOptions<TConditionInput, TIf, TIfNot, TWhenUnmet extends Skip
   readonly ifNot?: InputPattern<TConditionInput> & Presence<TIfNot>
   /** When the condition does not hold: skip (the default), skip with all that depends on it, or fail the run. */
   readonly whenUnmet?: TWhenUnmet & NeedsCondition<TIf | TIfNot>
-  /** When the last attempt failed: fail the run (the default), skip, or skip with all that depends on it. */
+  /** When the last attempt failed, or a wait timed out: fail the run (the default), skip, or skip with all that depends on it. */
   readonly whenExhausted?: TWhenExhausted
 }
 

@@ -10,13 +10,13 @@ export class StepQueueError extends StarflowError {
   }
 }
 
-/** A flow without steps has no queues (SF103). */
+/** A flow without steps, or with nothing but waits, has no queues (SF103). */
 export class EmptyStepQueuedFlowError extends StepQueueError {
-  constructor(flowSlug: string) {
+  constructor(flowSlug: string, hasWaits = false) {
     super({
       code: 'SF103',
       flowSlug,
-      message: `Flow "${flowSlug}" has no steps, so it cannot use per-step queues.`,
+      message: `Flow "${flowSlug}" has no steps${hasWaits ? ' but waits' : ''}, so it cannot use per-step queues.`,
       detail: 'A step-queued flow has one queue per step; this one would have none.',
       hint: 'Add its steps before withStepQueues(flow).',
     })

@@ -1,6 +1,7 @@
 import { StarflowError } from '@starflow/errors'
-import type { AnyFlow, StepSlug } from './flow-types.ts'
+import type { AnyFlow, HandledStepSlug } from './flow-types.ts'
 import { resolveQueueName } from './queue-name.ts'
+import { StepIsWaitError } from './step-is-wait-error.ts'
 import { DuplicateQueueRouteError, DuplicateStepSlugError, EmptyStepQueuedFlowError } from './step-queue-error.ts'
 
 /** Whether a flow has one queue, or one private queue per step. */
@@ -18,18 +19,19 @@ export interface Route<TSlug extends string = string> {
 const stepQueuedBrand: unique symbol = Symbol.for('starflow.stepQueuedFlow')
 
 /**
- * A flow whose every step has a private queue; its routes are checked and frozen. The slugs are a parameter of their own
+ * A flow whose every step has a private queue, waits apart: they have none. Its routes are checked and frozen. The slugs are a parameter of their own
  * so that every such flow is a `StepQueuedFlow<AnyFlow>`: derived from TFlow they would make it invariant.
  */
-export interface StepQueuedFlow<TFlow extends AnyFlow = AnyFlow, TSlug extends string = StepSlug<TFlow>> {
+export interface StepQueuedFlow<TFlow extends AnyFlow = AnyFlow, TSlug extends string = HandledStepSlug<TFlow>> {
   readonly flow: TFlow
-  /** In step order. */
+  /** In step order, without the waits, which keep their places: an index may be missing. */
   readonly routes: readonly Route<TSlug>[]
   readonly [stepQueuedBrand]: true
 }
 
 /**
- * Gives every step of a flow its own private queue, and with it its own workers: a slow step never holds up a fast one.
+ * Gives every step of a flow its own private queue, and with it its own workers: a slow step never holds up a fast one. A wait
+ * needs neither.
  * Checks every queue name at once, before anything touches a worker or a database.
  *
  * @throws EmptyStepQueuedFlowError, FlowQueueNameError, StepQueueNameError, DuplicateStepSlugError,
@@ -43,13 +45,16 @@ export function withStepQueues<TFlow extends AnyFlow>(flow: TFlow): StepQueuedFl
   const { slug: flowSlug, stepOrder } = flow
   if (stepOrder.length === 0) throw new EmptyStepQueuedFlowError(flowSlug)
   requireDistinctSlugs(flowSlug, stepOrder)
-  const routes = stepOrder.map((stepSlug, stepIndex) =>
-    Object.freeze({ stepSlug, stepIndex, queueName: resolveQueueName(flowSlug, stepSlug, stepIndex) }),
+  const routes = stepOrder.flatMap((stepSlug, stepIndex) =>
+    isWait(flow, stepSlug)
+      ? []
+      : [Object.freeze({ stepSlug, stepIndex, queueName: resolveQueueName(flowSlug, stepSlug, stepIndex) })],
   )
+  if (routes.length === 0) throw new EmptyStepQueuedFlowError(flowSlug, true)
   requireDistinctQueues(flowSlug, routes)
   return Object.freeze({
     flow,
-    routes: Object.freeze(routes) as readonly Route<StepSlug<TFlow>>[],
+    routes: Object.freeze(routes) as readonly Route<HandledStepSlug<TFlow>>[],
     [stepQueuedBrand]: true as const,
   })
 }
@@ -57,6 +62,25 @@ export function withStepQueues<TFlow extends AnyFlow>(flow: TFlow): StepQueuedFl
 /** True for what withStepQueues returns, from any copy of this package. */
 export function isStepQueuedFlow(value: unknown): value is StepQueuedFlow {
   return typeof value === 'object' && value !== null && (value as Partial<StepQueuedFlow>)[stepQueuedBrand] === true
+}
+
+/**
+ * Refuses a wait where a step is needed that a worker runs.
+ *
+ * @throws StepIsWaitError
+ */
+export function requireHandledStep({ flow, routes }: StepQueuedFlow, stepSlug: string): void {
+  if (!isWait(flow, stepSlug)) return
+  throw new StepIsWaitError(
+    flow.slug,
+    stepSlug,
+    routes.map((route) => route.stepSlug),
+  )
+}
+
+/** Whether a step is a wait: it has no queue and no worker. */
+export function isWait(flow: AnyFlow, stepSlug: string): boolean {
+  return flow.getStepDefinition(stepSlug)?.stepType === 'wait'
 }
 
 function requirePlainFlow(flow: unknown): void {

@@ -1,7 +1,7 @@
 import { StarflowError } from '@starflow/errors'
-import type { AnyFlow, StepSlug } from './flow-types.ts'
+import type { AnyFlow, HandledStepSlug } from './flow-types.ts'
 import { checkInteger, checkOptionNames } from './step-option.ts'
-import { isStepQueuedFlow, type StepQueuedFlow } from './step-queued-flow.ts'
+import { isStepQueuedFlow, requireHandledStep, type StepQueuedFlow } from './step-queued-flow.ts'
 import { UnknownStepError } from './unknown-step-error.ts'
 
 /** How the workers of one step are deployed. It is no part of the flow: changing it needs no new slug. */
@@ -17,7 +17,7 @@ export interface WorkerSettings {
 }
 
 /** A step-queued flow with the settings of its workers by step. */
-export interface WorkerDefinition<TFlow extends AnyFlow = AnyFlow, TSlug extends string = StepSlug<TFlow>> {
+export interface WorkerDefinition<TFlow extends AnyFlow = AnyFlow, TSlug extends string = HandledStepSlug<TFlow>> {
   readonly flow: StepQueuedFlow<TFlow, TSlug>
   readonly settings: { readonly [K in TSlug]?: WorkerSettings }
 }
@@ -28,14 +28,15 @@ const LARGEST_VALUES = { maxConcurrent: 10_000, batchSize: 10_000, instances: 20
  * Says how the workers of a step-queued flow are deployed. Export it from the flow module as `workers`: generated worker
  * functions import it.
  *
- * @throws UnknownStepError for a step that the flow does not have, InvalidStepOptionError for a value that cannot be
+ * @throws UnknownStepError for a step that the flow does not have, StepIsWaitError for a wait, InvalidStepOptionError for
+ *   a value that cannot be
  *
  * @example
  * export const workers = defineWorkers(communityThreads, { classify: { maxConcurrent: 4 }, deliverSlack: { instances: 3 } })
  */
 export function defineWorkers<TFlow extends AnyFlow>(
   flow: StepQueuedFlow<TFlow>,
-  settings: { readonly [K in StepSlug<NoInfer<TFlow>>]?: WorkerSettings },
+  settings: { readonly [K in HandledStepSlug<NoInfer<TFlow>>]?: WorkerSettings },
 ): WorkerDefinition<TFlow> {
   if (!isStepQueuedFlow(flow)) {
     throw new StarflowError({
@@ -50,6 +51,7 @@ export function defineWorkers<TFlow extends AnyFlow>(
     if (!flow.flow.stepOrder.includes(stepSlug)) {
       throw new UnknownStepError(flow.flow.slug, stepSlug, flow.flow.stepOrder)
     }
+    requireHandledStep(flow, stepSlug)
     if (stepSettings !== undefined) checked[stepSlug] = checkSettings(flow.flow.slug, stepSlug, stepSettings)
   }
   return Object.freeze({ flow, settings: Object.freeze(checked) as WorkerDefinition<TFlow>['settings'] })

@@ -3,10 +3,10 @@ import type {
   AnyFlow,
   CompatibleFlow,
   FlowTypeError,
+  HandledStepSlug,
   Json,
   PlatformContext,
   StepQueuedFlow,
-  StepSlug,
 } from '@starflow/dsl'
 import { lineLogger, writeToConsole } from './log-line.ts'
 import { detectPlatform } from './platforms/detect-platform.ts'
@@ -35,7 +35,7 @@ export type QueueHandler<TMessage = Json> = (message: TMessage, context: Platfor
 /** What `EdgeWorker.start` takes beside a definition: for a step-queued flow the step is required. */
 export type StartArguments<TDefinition> =
   TDefinition extends StepQueuedFlow<infer TFlow>
-    ? [configWithStepSlug: StepWorkerConfig<StepSlug<TFlow>>]
+    ? [configWithStepSlug: StepWorkerConfig<HandledStepSlug<TFlow>>]
     : [config?: FlowWorkerConfig]
 
 /** The definition, or a sentence about what its flow asks for and a worker does not give. */

@@ -1,4 +1,4 @@
-import { type Json, type StepDefinition, toJsonText, UnknownStepError } from '@starflow/dsl'
+import { type HandledStep, type Json, type StepDefinition, toJsonText, UnknownStepError } from '@starflow/dsl'
 import { StarflowError } from '@starflow/errors'
 import type { Sql } from 'postgres'
 import { compileFlow } from './compile-flow.ts'
@@ -92,7 +92,8 @@ export class FlowWork implements Work {
     const { flow } = this.#subscription
     const isKnown = flow.stepOrder.includes(task.stepSlug)
     if (!isKnown) throw new UnknownStepError(flow.slug, task.stepSlug, flow.stepOrder)
-    const step = flow.getStepDefinition(task.stepSlug) as StepDefinition<AnyHandler>
+    // A wait has no message, so none is ever claimed.
+    const step = flow.getStepDefinition(task.stepSlug) as HandledStep<AnyHandler>
     const isRoot = step.dependencies.length === 0
     if (isRoot && flow.input !== undefined) await this.#inputCheck.require(task.runId, () => this.#flowInput(task))
     const loading = this.#resources.supabase.ready()
@@ -107,7 +108,7 @@ export class FlowWork implements Work {
 
   async #invokeInTransaction(
     task: ClaimedTask,
-    step: StepDefinition<AnyHandler>,
+    step: HandledStep<AnyHandler>,
     signal: AbortSignal,
   ): Promise<SettledInTransaction> {
     if (step.stepType === 'map') await this.#checkMapSize(task)

@@ -17,10 +17,9 @@ export function checkStepTimeouts(
   if (wallClockMs === null || subscription.kind === 'queue') return []
   const { flow } = subscription
   const wallClockSeconds = wallClockMs / 1000
-  const timeouts = subscribedSteps(subscription).map((stepSlug) => ({
-    stepSlug,
-    timeoutSeconds:
-      flow.getStepDefinition(stepSlug).options.timeout ?? flow.options.timeout ?? DEFAULT_STEP_TIMEOUT_SECONDS,
+  const timeouts = subscribedSteps(subscription).map(({ slug, options }) => ({
+    stepSlug: slug,
+    timeoutSeconds: options.timeout ?? flow.options.timeout ?? DEFAULT_STEP_TIMEOUT_SECONDS,
   }))
   const impossible = timeouts.filter(({ timeoutSeconds }) => timeoutSeconds > wallClockSeconds)
   if (impossible.length > 0) {

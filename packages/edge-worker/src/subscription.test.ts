@@ -1,7 +1,7 @@
 import { type AnyFlow, Flow, withStepQueues } from '@starflow/dsl'
 import { isStarflowError } from '@starflow/errors'
 import { describe, expect, it } from 'vitest'
-import { subscriptionKey, subscriptionOf } from './subscription.ts'
+import { type StepSubscription, subscribedSteps, subscriptionKey, subscriptionOf } from './subscription.ts'
 
 const flow = new Flow({ slug: 'communityThreadsV1' })
   .step({ slug: 'classify' }, () => 1)
@@ -45,6 +45,22 @@ describe('subscriptionOf', () => {
       })
     })
   }
+
+  it('refuses a wait, and lists the steps that workers run', () => {
+    const waiting = withStepQueues(flow.wait({ slug: 'approve', dependsOn: ['classify'] }))
+    expect(refusal(waiting, 'approve')).toMatchObject({
+      code: 'SF119',
+      hint: 'Steps that workers run: classify, deliverSlack.',
+    })
+    expect(refusal(waiting, undefined)).toMatchObject({ detail: 'Its steps are: classify, deliverSlack.' })
+  })
+
+  it('leaves waits out of the steps that a worker of the whole flow runs, and out of the routes', () => {
+    const waiting = flow.wait({ slug: 'approve', timeout: 86_400 })
+    expect(subscribedSteps(subscriptionOf(waiting, undefined)).map(({ slug }) => slug)).toEqual(flow.stepOrder)
+    const { routeMap } = subscriptionOf(withStepQueues(waiting), 'classify') as StepSubscription
+    expect(routeMap.map(({ stepSlug }) => stepSlug)).toEqual(flow.stepOrder)
+  })
 
   it('refuses a step slug for a plain flow', () => {
     expect(refusal(flow, 'classify')).toMatchObject({ code: 'SF115', hint: expect.stringContaining('withStepQueues') })

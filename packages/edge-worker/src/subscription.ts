@@ -1,4 +1,11 @@
-import { type AnyFlow, isStepQueuedFlow, type StepQueuedFlow, UnknownStepError } from '@starflow/dsl'
+import {
+  type AnyFlow,
+  type HandledStep,
+  isStepQueuedFlow,
+  StepIsWaitError,
+  type StepQueuedFlow,
+  UnknownStepError,
+} from '@starflow/dsl'
 import { StarflowError } from '@starflow/errors'
 import { type RetryConfig, type RetryPolicy, resolveRetryPolicy } from './retry-policy.ts'
 
@@ -92,7 +99,7 @@ const MAX_INTEGER = 2_147_483_647
  * Makes the subscription of a start call.
  *
  * @throws StarflowError SF114 without a step slug for a step-queued flow, SF115 with one for a plain flow, SF107 for an
- * unknown one, SF001 for something that is no flow
+ * unknown one, SF119 for a wait, SF001 for something that is no flow
  */
 export function subscriptionOf(
   definition: AnyFlow | StepQueuedFlow<AnyFlow>,
@@ -127,23 +134,30 @@ export function subscriptionKey(subscription: Subscription): string {
 }
 
 /** The steps whose handlers this subscription can be asked to run. */
-export function subscribedSteps(subscription: FlowSubscription | StepSubscription): readonly string[] {
-  return subscription.stepSlug === null ? subscription.flow.stepOrder : [subscription.stepSlug]
+export function subscribedSteps({ flow, stepSlug }: FlowSubscription | StepSubscription): readonly HandledStep[] {
+  return (stepSlug === null ? flow.stepOrder : [stepSlug])
+    .map((slug) => flow.getStepDefinition(slug))
+    .filter((step) => step.stepType !== 'wait')
 }
 
 function stepSubscription(definition: StepQueuedFlow<AnyFlow>, stepSlug: unknown): StepSubscription {
   const { flow, routes } = definition
+  const handledSlugs = routes.map((route) => route.stepSlug)
   if (stepSlug === undefined || stepSlug === null || stepSlug === '') {
     throw new StarflowError({
       code: 'SF114',
       message: `Flow "${flow.slug}" has one queue per step, so a worker of it needs a stepSlug.`,
-      detail: `Its steps are: ${flow.stepOrder.join(', ')}.`,
-      hint: `EdgeWorker.start(flow, { stepSlug: '${flow.stepOrder[0]}' })`,
-      fields: { flowSlug: flow.slug, knownSlugs: [...flow.stepOrder] },
+      detail: `Its steps are: ${handledSlugs.join(', ')}.`,
+      hint: `EdgeWorker.start(flow, { stepSlug: '${handledSlugs[0]}' })`,
+      fields: { flowSlug: flow.slug, knownSlugs: handledSlugs },
     })
   }
   const route = routes.find((candidate) => candidate.stepSlug === stepSlug)
-  if (route === undefined) throw new UnknownStepError(flow.slug, String(stepSlug), flow.stepOrder)
+  if (route === undefined) {
+    const slug = String(stepSlug)
+    if (flow.stepOrder.includes(slug)) throw new StepIsWaitError(flow.slug, slug, handledSlugs)
+    throw new UnknownStepError(flow.slug, slug, handledSlugs)
+  }
   return Object.freeze({
     kind: 'step',
     flow,

@@ -23,9 +23,7 @@ export function checkTransactionalSteps(
 } {
   if (subscription.kind === 'queue') return { settings, events: [] }
   const { flow, stepSlug } = subscription
-  const steps = subscribedSteps(subscription)
-    .map((slug) => flow.getStepDefinition(slug))
-    .filter(({ transactional }) => transactional)
+  const steps = subscribedSteps(subscription).filter(({ transactional }) => transactional)
   if (steps.length === 0) return { settings, events: [] }
   const connections = connection.sql === undefined ? settings.maxPgConnections - 1 : connection.sql.options.max
   if (connections < 1) {
