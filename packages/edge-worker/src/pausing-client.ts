@@ -1,4 +1,5 @@
-import type { Sql } from 'postgres'
+import { inTransaction, isConnectionLoss, reserveConnection } from '@starflow/core'
+import type { ReservedSql, Sql, TransactionSql } from 'postgres'
 import { LOST_CONNECTION_PAUSE_MS } from './numbers.ts'
 
 /**
@@ -6,8 +7,8 @@ import { LOST_CONNECTION_PAUSE_MS } from './numbers.ts'
  *
  * Why: postgres.js rejects the queries of a reset connection at the socket's `error` event, and drops the connection at
  * its `close` event, some turns of the event loop later. A query that is sent in between goes to the dead connection and
- * never settles. Who retries at once, or says farewell after a failure, does just that. Queries inside of
- * `sql.begin` need no pause: their transaction ends with its connection.
+ * never settles. Who retries at once, or says farewell after a failure, does just that. Queries inside of `sql.begin` and
+ * of a reserved connection need no pause: a lost one refuses them.
  *
  * A client of one connection also sends `select 1` then: where the server said why it hung up, the driver keeps that
  * error and blames the first query of the next connection for it, unsent. In a pool of more that may hit a query; its
@@ -66,12 +67,22 @@ export function pausingClient(client: Sql, losses: ConnectionLosses = new Connec
     }
   }
 
+  const begin = (...args: [string, Work] | [Work]): Promise<unknown> => {
+    const [options, work] = args.length === 2 ? args : ['', args[0]]
+    return afterPause(() => inTransaction(client, work, options))
+  }
+  const reserve = () => afterPause(() => reserveConnection(client)) as Promise<ReservedSql>
+
   return new Proxy(client, {
     apply: (target, self, args) => guarded(Reflect.apply(target, self, args)),
     get: (target, key) => {
       const value: unknown = Reflect.get(target, key)
       if (key === 'unsafe' || key === 'file') return (...args: unknown[]) => guarded(callable(value)(...args))
-      if (SENDING_METHODS.has(key)) return (...args: unknown[]) => afterPause(() => callable(value)(...args) as never)
+      if (key === 'begin') return begin
+      if (key === 'reserve') return reserve
+      if (key === 'listen' || key === 'notify') {
+        return (...args: unknown[]) => afterPause(() => callable(value)(...args) as Promise<unknown>)
+      }
       return value
     },
   })
@@ -92,14 +103,6 @@ interface SendableQuery {
   reject: (error: unknown) => void
 }
 
-const SENDING_METHODS: ReadonlySet<string | symbol> = new Set(['begin', 'reserve', 'listen', 'notify'])
+type Work = (transaction: TransactionSql) => unknown
 
 const callable = (value: unknown) => value as (...args: unknown[]) => unknown
-
-/** Anything that is no answer of the server, and the answers with which it hangs up. */
-export function isConnectionLoss(error: unknown): boolean {
-  const code = (error as { code?: unknown } | null | undefined)?.code
-  if (typeof code !== 'string') return false
-  const isSqlState = /^[0-9A-Z]{5}$/.test(code) && !/^E[A-Z]+$/.test(code)
-  return !isSqlState || /^(08|57P0[1-5])/.test(code)
-}

@@ -1,8 +1,8 @@
 import { StarflowSql } from '@starflow/core'
 import { Flow } from '@starflow/dsl'
 import { afterAll, afterEach, expect, test } from 'vitest'
+import { flakyProxy } from '../../../tests/support/flaky-proxy.ts'
 import { testDatabase } from '../../../tests/support/test-database.ts'
-import { flakyProxy } from './support/flaky-proxy.ts'
 import { type RunningFunction, workerFunctionOn } from './support/running-function.ts'
 
 const { sql, url } = await testDatabase()

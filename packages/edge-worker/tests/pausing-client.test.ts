@@ -1,8 +1,9 @@
+import { isConnectionLoss } from '@starflow/core'
 import postgres, { type Sql } from 'postgres'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { flakyProxy } from '../../../tests/support/flaky-proxy.ts'
 import { testDatabase } from '../../../tests/support/test-database.ts'
-import { ConnectionLosses, isConnectionLoss, pausingClient } from '../src/pausing-client.ts'
-import { flakyProxy } from './support/flaky-proxy.ts'
+import { ConnectionLosses, pausingClient } from '../src/pausing-client.ts'
 
 const database = await testDatabase()
 const proxy = await flakyProxy(database.url)
@@ -133,12 +134,12 @@ describe('a pausing client', () => {
     expect(rows).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }])
   })
 
-  it.each(['ECONNRESET', 'EPIPE', 'CONNECTION_CLOSED', 'CONNECT_TIMEOUT', '57P01', '08006'])(
+  it.each(['ECONNRESET', 'EPIPE', 'ERR_SOCKET_CLOSED', 'CONNECTION_CLOSED', 'CONNECT_TIMEOUT', '57P01', '08006'])(
     'takes %s for a lost connection',
     (code) => expect(isConnectionLoss({ code })).toBe(true),
   )
 
-  it.each(['22012', '40P01', 'SF302', '57014', undefined])('does not take %s for one', (code) =>
+  it.each(['22012', '40P01', 'SF302', '57014', 'UNDEFINED_VALUE', undefined])('does not take %s for one', (code) =>
     expect(isConnectionLoss({ code })).toBe(false),
   )
 })

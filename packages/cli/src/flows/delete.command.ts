@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline/promises'
+import { inTransaction } from '@starflow/core'
 import { StarflowError } from '@starflow/errors'
 import type { Sql } from 'postgres'
 import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
@@ -36,7 +37,7 @@ export async function deleteFlow(flowSlug: string, options: DeleteFlowOptions, o
 
 /** Counted and refused again under the flow's lock: between question and answer a worker may have started. */
 async function deleteUnused(sql: Sql, flowSlug: string): Promise<FlowDataSummary> {
-  return await sql.begin(async (tx) => {
+  return await inTransaction(sql, async (tx) => {
     const summary = await readFlowDataSummary(tx as unknown as Sql, flowSlug)
     refuseWhileInUse(summary)
     await tx`select pgflow.delete_flow_and_data(${flowSlug})`

@@ -1,3 +1,4 @@
+import { inTransaction } from '@starflow/core'
 import { StarflowError } from '@starflow/errors'
 import { connect } from '../database/open-database.ts'
 
@@ -14,8 +15,7 @@ export async function withRolloutLock<T>(
 ): Promise<T> {
   const sql = connect(lock.url, lock.holder.slice(0, 63), 1)
   try {
-    // The cast: postgres.js types the result of a transaction more narrowly than what passes through it.
-    return (await sql.begin(async (transaction) => {
+    return await inTransaction(sql, async (transaction) => {
       await transaction`set local idle_in_transaction_session_timeout = 0`
       const taken = await transaction<{ name: string; holder: string | null }[]>`
         with wanted as (
@@ -32,7 +32,7 @@ export async function withRolloutLock<T>(
         from refused r order by r.name`
       if (taken.length > 0) throw overlap(lock.holder, taken)
       return work()
-    })) as T
+    })
   } finally {
     await sql.end({ timeout: 1 })
   }

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { relative } from 'node:path'
+import { inTransaction } from '@starflow/core'
 import { isStarflowError, StarflowError } from '@starflow/errors'
 import { createLocalPlatform, type LocalPlatform, type LocalPlatformOptions } from '@starflow/local'
 import postgres, { type Sql, type TransactionSql } from 'postgres'
@@ -91,7 +92,7 @@ async function startLocalPlatform(options: StarflowPlatformOptions): Promise<Loc
 
 /** What a deployment does on a hosted project: say where the functions are, with which key, and which ones there are. */
 async function connectWorkers(sql: Sql, platform: LocalPlatform, functions: readonly string[]): Promise<void> {
-  await sql.begin(async (transaction) => {
+  await inTransaction(sql, async (transaction) => {
     await transaction`select pgflow.set_setting('local', 'on')`
     await transaction`select pgflow.set_setting('functions_base_url', ${`${platform.apiUrl}/functions/v1`})`
     await transaction`delete from vault.secrets where name = 'supabase_service_role_key'`

@@ -142,14 +142,15 @@ function historyError(what: string, version: string, name: string | null): Starf
   })
 }
 
+/**
+ * In one message, which is one transaction. Not by the driver's own `begin`: when the connection is lost it sends a
+ * `rollback` to no socket, and that ends the process.
+ */
 async function apply(sql: Sql, { version, label, fullName, sql: text }: VersionedMigration): Promise<void> {
+  const values = [literal(version), literal(label), `array[${literal(text)}]`].join(', ')
+  const record = `insert into supabase_migrations.schema_migrations (version, name, statements) values (${values})`
   try {
-    await sql.begin(async (transaction) => {
-      await transaction.unsafe(text).simple()
-      await transaction`
-        insert into supabase_migrations.schema_migrations (version, name, statements)
-        values (${version}, ${label}, array[${text}::text])`
-    })
+    await sql.unsafe(`${text}\n;${record}`).simple()
     // A migration may leave settings behind, as one of pg_dump does with its search_path.
     await sql.unsafe('discard all').simple()
   } catch (error) {
@@ -168,4 +169,9 @@ function migrationFailed(name: string, text: string, error: unknown): StarflowEr
     fields: { name, line, sqlState: code },
     cause: error,
   })
+}
+
+/** Means the same whatever a migration sets `standard_conforming_strings` to. */
+function literal(text: string): string {
+  return `E'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`
 }
