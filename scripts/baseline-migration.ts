@@ -6,9 +6,9 @@ import type { SchemaFile } from './schema-files.ts'
 export const BASELINE_FILE = join(ROOT, 'supabase/migrations/20261129000000_starflow_baseline.sql')
 
 const HEADER = [
-  '-- What changes: the SQL core of Starflow is installed (schema pgflow). Built from packages/core/schemas: edit there.',
+  '-- What changes: the SQL core of Starflow is installed (schemas pgflow and starflow). Built from packages/core/schemas: edit there.',
   '-- Under load: yes. It only creates what does not exist yet and locks no table of yours.',
-  '-- Going back: unschedule the pgflow_* jobs in cron.job, drop the queues of your flows, then drop schema pgflow cascade.',
+  '-- Going back: unschedule the pgflow_* jobs in cron.job, drop the queues of your flows, then drop schemas pgflow and starflow cascade.',
 ].join('\n')
 
 /** The text of the baseline migration: the header, then every schema file under a line that names it. */

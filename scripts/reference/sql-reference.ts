@@ -6,6 +6,7 @@ const TOPICS: Readonly<Record<string, readonly string[]>> = {
     ...['start_flow', 'start_flows', 'start_flow_with_states', 'schedule_flow', 'unschedule_flow', 'new_run_id'],
   ],
   'Watching and steering runs': ['get_run_with_states', 'cancel_run', 'retry_run', 'pause_flow', 'resume_flow'],
+  'Durable waits': ['issue_wait_token', 'resume_wait', 'open_waits'],
   'Defining flows': [
     ...[
       'ensure_flow_compiled',
@@ -54,9 +55,44 @@ const TOPICS: Readonly<Record<string, readonly string[]>> = {
   'Kept for older callers': [
     ...['set_vt_batch', 'poll_for_tasks', 'start_ready_steps', 'maybe_complete_run', 'cascade_complete_taskless_steps'],
   ],
+  'Runs on runners: queue and leases': starflow(
+    ...[
+      'enqueue_run',
+      'claim_next_queued_run',
+      'release_run',
+      'write_lease',
+      'refresh_lease',
+      'clear_lease',
+      'heartbeat',
+    ],
+    ...['remove_runner', 'expire_old_leases', 'list_unserved_runs', 'list_runners'],
+  ),
+  'Runs on runners: journal': starflow(
+    ...['save_definition', 'on_run_start', 'on_node_start', 'on_node_complete', 'on_node_retry', 'on_node_error'],
+    ...[
+      'on_node_skip',
+      'record_phase_if_changed',
+      'on_variable_set',
+      'on_run_paused',
+      'save_checkpoint',
+      'on_run_resumed',
+    ],
+    ...['on_run_complete', 'on_run_error'],
+  ),
+  'Runs on runners: waits and session variables': starflow(
+    ...['open_wait', 'resume_wait', 'read_waits', 'list_open_waits', 'session_get', 'session_set', 'collect_sessions'],
+  ),
+  'Runs on runners: reading and steering': starflow(
+    ...['read_run', 'read_events', 'list_runs', 'cancel_run', 'retry_run'],
+  ),
+}
+
+function starflow(...names: readonly string[]): readonly string[] {
+  return names.map((name) => `starflow.${name}`)
 }
 
 interface SqlObject {
+  /** With its schema where that is not pgflow. */
   readonly name: string
   readonly kind: 'function' | 'view'
   readonly signature: string
@@ -77,8 +113,8 @@ export function sqlReference(files: readonly SchemaFile[]): string {
   const clients = new Set(byName.get('_client_functions')?.body.match(/(?<=pgflow\.)[a-z]\w+(?=\()/g))
   const placed = Object.values(TOPICS).flat()
   for (const object of objects.filter(({ isPrivate }) => !isPrivate)) {
-    if (!placed.includes(object.name)) throw new Error(`pgflow.${object.name} has no topic in sql-reference.ts.`)
-    if (object.comment === '') throw new Error(`pgflow.${object.name} has no comment.`)
+    if (!placed.includes(object.name)) throw new Error(`${fullName(object)} has no topic in sql-reference.ts.`)
+    if (object.comment === '') throw new Error(`${fullName(object)} has no comment.`)
   }
   const sections = Object.entries(TOPICS).map(([topic, names]) => {
     const entries = names.flatMap((name) => byName.get(name) ?? [])
@@ -99,7 +135,8 @@ export function sqlReference(files: readonly SchemaFile[]): string {
 
 const HEAD = `# SQL
 
-Everything is in the schema \`pgflow\`. Parameter names are part of the interface: call by name where there are many. What begins with
+What has no other schema before its name is in \`pgflow\`: flows that workers execute. \`starflow\` keeps the runs that runners execute
+as a whole; its functions are what the engine's adapter calls, one for each method of its port. Parameter names are part of the interface: call by name where there are many. What begins with
 an underscore is private. This page is written by \`npm run build:docs\` from \`packages/core/schemas\`.
 
 Nothing is open by default: \`service_role\` may execute everything, and \`grant_client_access(role)\` opens what clients need. An error
@@ -109,28 +146,37 @@ makes (\`slug_is_valid\`, for example) is raised by Postgres under the check's n
 
 function objectsOf(sql: string): SqlObject[] {
   const comments = new Map(
-    [...sql.matchAll(/comment on (?:function|view) pgflow\.(\w+)[^']*? is\s+'((?:[^']|'')*)'/g)].map((match) => [
-      match[1],
+    [...sql.matchAll(/comment on (?:function|view) (\w+\.\w+)[^']*? is\s+'((?:[^']|'')*)'/g)].map((match) => [
+      shortName(match[1] as string),
       // A tag to Markdown, if it were left as it is.
       (match[2] as string).replaceAll("''", "'").replaceAll('<', '\\<'),
     ]),
   )
   const functions = [
-    ...sql.matchAll(/create (?:or replace )?function pgflow\.(\w+)\(([^$]*?)\)\s*returns ([^$]*?)\s*language/g),
+    ...sql.matchAll(/create (?:or replace )?function (\w+\.\w+)\(([^$]*?)\)\s*returns ([^$]*?)\s*language/g),
   ]
-  const views = [...sql.matchAll(/create (?:or replace )?view pgflow\.(\w+)/g)]
+  const views = [...sql.matchAll(/create (?:or replace )?view (\w+\.\w+)/g)]
   const objectOf = (name: string, kind: SqlObject['kind'], signature: string): SqlObject => ({
     ...{ name, kind, signature, body: sql },
     comment: comments.get(name) ?? '',
-    isPrivate: name.startsWith('_'),
+    isPrivate: /^(starflow\.)?_/.test(name),
   })
   return [
-    ...functions.map(([, name, parameters, returns]) => {
+    ...functions.map(([, qualified, parameters, returns]) => {
+      const name = shortName(qualified as string)
       const call = `${name}(${oneLine(parameters as string)})`
-      return objectOf(name as string, 'function', `${call}\n  returns ${oneLine(returns as string)}`)
+      return objectOf(name, 'function', `${call}\n  returns ${oneLine(returns as string)}`)
     }),
-    ...views.map(([, name]) => objectOf(name as string, 'view', `select * from pgflow.${name}`)),
+    ...views.map(([, qualified]) => objectOf(shortName(qualified as string), 'view', `select * from ${qualified}`)),
   ]
+}
+
+function shortName(qualified: string): string {
+  return qualified.replace(/^pgflow\./, '')
+}
+
+function fullName({ name }: SqlObject): string {
+  return name.includes('.') ? name : `pgflow.${name}`
 }
 
 /** The codes that the function raises, or one that it calls. */
@@ -146,8 +192,8 @@ function codesOf(root: SqlObject, byName: ReadonlyMap<string, SqlObject>): strin
       if (code !== 'SF001' || object === root || object.isPrivate) codes.add(code)
     }
     // What stands in quotes is the text of somebody else's call.
-    for (const [called] of body.replaceAll(/'[^']*'/g, '').matchAll(/(?<=pgflow\.)\w+(?=\()/g)) {
-      const below = byName.get(called)
+    for (const [called] of body.replaceAll(/'[^']*'/g, '').matchAll(/(?:pgflow|starflow)\.\w+(?=\()/g)) {
+      const below = byName.get(shortName(called))
       if (below !== undefined) visit(below)
     }
   }
@@ -173,8 +219,8 @@ function typesOf(files: readonly SchemaFile[]): string {
 
 function tablesOf(files: readonly SchemaFile[]): string {
   const tables = files
-    .flatMap((file) => [...file.sql.matchAll(/comment on table pgflow\.(\w+) is\s+'((?:[^']|'')*)'/g)])
-    .map(([, name, comment]) => `- \`${name}\`: ${comment?.replaceAll("''", "'")}`)
+    .flatMap((file) => [...file.sql.matchAll(/comment on table (\w+\.\w+) is\s+'((?:[^']|'')*)'/g)])
+    .map(([, name, comment]) => `- \`${shortName(name as string)}\`: ${comment?.replaceAll("''", "'")}`)
   return `## Tables\n\nFor reading, and for nobody but the functions above to write.\n\n${tables.join('\n')}\n`
 }
 

@@ -1,6 +1,6 @@
--- What changes: the SQL core of Starflow is installed (schema pgflow). Built from packages/core/schemas: edit there.
+-- What changes: the SQL core of Starflow is installed (schemas pgflow and starflow). Built from packages/core/schemas: edit there.
 -- Under load: yes. It only creates what does not exist yet and locks no table of yours.
--- Going back: unschedule the pgflow_* jobs in cron.job, drop the queues of your flows, then drop schema pgflow cascade.
+-- Going back: unschedule the pgflow_* jobs in cron.job, drop the queues of your flows, then drop schemas pgflow and starflow cascade.
 
 -- 10_foundation/01_tables.sql
 create schema if not exists pgflow;
@@ -19,6 +19,9 @@ begin
       hint = 'Run: alter extension pgmq update; where that finds no newer version, update the Postgres of the project.';
   end if;
 end $$;
+-- Signs the tokens of durable waits. Where Supabase keeps it; one in another schema will do.
+create schema if not exists extensions;
+create extension if not exists pgcrypto with schema extensions;
 
 -- What an operator may set. Read through get_setting, written through set_setting, which knows the keys.
 create table pgflow.settings (
@@ -41,6 +44,8 @@ as $$
     ('events_channel', 'private', 'private or public', '^(private|public)$'),
     ('max_requeues', '3', 'a whole number from 0 to 1000', '^(1000|[0-9]{1,3})$'),
     ('max_retry_delay', '86400', 'seconds, a whole number from 0 to 9999999', '^[0-9]{1,7}$'),
+    ('wait_token_kid', 'default', 'the name of a key: letters, digits, - and _, at most 32', '^[A-Za-z0-9_-]{1,32}$'),
+    ('mirror', 'off', 'on or off', '^(on|off)$'),
     ('test_clock', 'off', 'on or off', '^(on|off)$')
 $$;
 
@@ -236,13 +241,20 @@ create table pgflow.steps (
   constraint required_input_pattern_is_object check (required_input_pattern is null or jsonb_typeof(required_input_pattern) = 'object'),
   constraint steps_deps_count_check check (deps_count >= 0),
   constraint steps_step_slug_check check (pgflow.is_valid_slug(step_slug)),
-  constraint steps_step_type_check check (step_type in ('single', 'map')),
+  constraint steps_step_type_check check (step_type in ('single', 'map', 'wait')),
+  constraint wait_runs_nothing check (
+    step_type <> 'wait' or num_nonnulls(opt_max_attempts, opt_base_delay, opt_max_delay, opt_start_delay) = 0),
   constraint when_exhausted_is_valid check (when_exhausted in ('fail', 'skip', 'skip-cascade')),
   constraint when_unmet_is_valid check (when_unmet in ('fail', 'skip', 'skip-cascade'))
 );
 create unique index steps_lower_step_slug_key on pgflow.steps (flow_slug, lower(step_slug));
 create index steps_queue_name_idx on pgflow.steps (queue_name);
-comment on table pgflow.steps is 'The steps of a flow; (flow_slug, step_slug) → queue_name is its route, ordered by step_index.';
+comment on table pgflow.steps is
+  'The steps of a flow; (flow_slug, step_slug) → queue_name is its route, ordered by step_index. A wait has no route: its queue_name is lower(flow_slug), and no message of it is ever sent.';
+
+-- Which queue serves which step: every step but the waits, which hold no worker and no message.
+create view pgflow._routes as
+  select s.flow_slug, s.step_slug, s.step_index, s.queue_name from pgflow.steps s where s.step_type <> 'wait';
 
 create table pgflow.deps (
   flow_slug text not null,
@@ -287,7 +299,8 @@ end $$;
 -- 20_definition/_apply_options.sql
 -- Brings the stored options of a flow (p_step_slug null: its own and all steps') or of one step to what the code says,
 -- and tells each change. A step worker leaves the flow's own options alone, since other steps live by them: where the code
--- has another one than the database, its step gets that value as its own. A value that comes back within an hour means that two versions of the code are running.
+-- has another one than the database, its step gets that value as its own. Waits have no worker of their own, so any worker
+-- brings their options; a flow's option never becomes that of a wait, whose timeout means something else. A value that comes back within an hour means that two versions of the code are running.
 create function pgflow._apply_options(p_flow_slug text, p_shape jsonb, p_step_slug text)
 returns text[]
 language plpgsql
@@ -310,10 +323,11 @@ begin
       union all
       select s.step_slug, o.name, coalesce(
         (s.options ->> o.name)::integer,
-        (select x.in_code from flow_options x where x.name = o.name and p_step_slug is not null and x.in_code is distinct from x.stored))
+        (select x.in_code from flow_options x where x.name = o.name and p_step_slug is not null and s.step_type <> 'wait'
+         and x.in_code is distinct from x.stored))
       from pgflow._shape_steps(p_flow_slug, p_shape) s
       cross join (values ('maxAttempts'), ('baseDelay'), ('timeout'), ('maxDelay'), ('startDelay')) as o(name)
-      where p_step_slug is null or s.step_slug = p_step_slug
+      where p_step_slug is null or s.step_slug = p_step_slug or s.step_type = 'wait'
     ), stored as (
       select '' as step_slug, o.name as option_name, o.value
       from pgflow.flows f cross join lateral (values
@@ -396,7 +410,7 @@ begin
   perform pgmq.validate_queue_name(p_queue_name);
 
   select s.flow_slug, s.step_slug into v_owner
-  from pgflow.steps s where s.queue_name = p_queue_name and s.flow_slug <> p_flow_slug limit 1;
+  from pgflow._routes s where s.queue_name = p_queue_name and s.flow_slug <> p_flow_slug limit 1;
   if v_owner.flow_slug is not null then
     perform pgflow._raise('SF110', format('Queue "%s" belongs to another flow.', p_queue_name),
       format('Flow "%s" uses it for step "%s".', v_owner.flow_slug, v_owner.step_slug),
@@ -422,7 +436,7 @@ declare
   v_missing record;
 begin
   select s.step_slug, s.queue_name into v_missing
-  from pgflow.steps s
+  from pgflow._routes s
   where s.flow_slug = p_flow_slug and not exists (select from pgmq.list_queues() l where lower(l.queue_name) = s.queue_name)
   order by s.step_index limit 1;
   if v_missing.step_slug is not null then
@@ -462,7 +476,7 @@ set search_path = ''
 as $$
 declare
   v_mode text := (select f.queue_mode from pgflow.flows f where f.flow_slug = p_flow_slug);
-  v_slugs text[] := array(select s.step_slug from pgflow._shape_steps(p_flow_slug, p_shape) s order by s.step_index);
+  v_slugs text[] := pgflow._routed_slugs(p_flow_slug, p_shape);
 begin
   if v_mode <> p_queue_mode then
     return query select 'routing', format('The queue mode is "%s" in the database and "%s" in the code.', v_mode, p_queue_mode);
@@ -471,7 +485,7 @@ begin
   return query
     with code as (
       select s.*, r.queue_name from pgflow._shape_steps(p_flow_slug, p_shape) s
-      join pgflow._derive_routes(p_flow_slug, v_slugs, p_queue_mode) r on r.step_slug = s.step_slug
+      left join pgflow._derive_routes(p_flow_slug, v_slugs, p_queue_mode) r on r.step_slug = s.step_slug
     ), stored as (
       select s.*, array(select d.dep_slug from pgflow.deps d
                         where d.flow_slug = s.flow_slug and d.step_slug = s.step_slug order by d.dep_slug collate "C") as deps_slugs
@@ -489,7 +503,7 @@ begin
       (5, 'shape', c.when_exhausted <> s.when_exhausted, format('Step "%s": whenExhausted is "%s" in the database, "%s" in the code.', s.step_slug, s.when_exhausted, c.when_exhausted)),
       (6, 'shape', c.step_slug = s.step_slug and c.required_input_pattern is distinct from s.required_input_pattern, format('Step "%s": its if pattern differs.', s.step_slug)),
       (7, 'shape', c.step_slug = s.step_slug and c.forbidden_input_pattern is distinct from s.forbidden_input_pattern, format('Step "%s": its ifNot pattern differs.', s.step_slug)),
-      (8, 'routing', v_mode = p_queue_mode and c.queue_name <> s.queue_name, format('Step "%s": queue "%s" in the database, "%s" in the code.', s.step_slug, s.queue_name, c.queue_name))
+      (8, 'routing', v_mode = p_queue_mode and s.step_type <> 'wait' and c.queue_name <> s.queue_name, format('Step "%s": queue "%s" in the database, "%s" in the code.', s.step_slug, s.queue_name, c.queue_name))
     ) as x(rank, kind, differs, difference)
     where x.differs
     order by coalesce(s.step_index, c.step_index), x.rank;
@@ -503,14 +517,15 @@ language plpgsql
 set search_path = ''
 as $$
 declare
-  v_slugs text[] := array(select s.step_slug from pgflow._shape_steps(p_flow_slug, p_shape) s order by s.step_index);
+  v_slugs text[] := pgflow._routed_slugs(p_flow_slug, p_shape);
   v_queue text;
   v_queues text[];
   v_step record;
 begin
   perform pgflow._check_flow_slug_is_free(p_flow_slug);
-  if p_queue_mode = 'step' and cardinality(v_slugs) = 0 then
-    perform pgflow._raise('SF103', format('Flow "%s" has no steps, so it cannot use per-step queues.', p_flow_slug),
+  if p_queue_mode = 'step' and cardinality(array_remove(v_slugs, null)) = 0 then
+    perform pgflow._raise('SF103',
+      format('Flow "%s" has no steps%s, so it cannot use per-step queues.', p_flow_slug, case when cardinality(v_slugs) > 0 then ' but waits' else '' end),
       'A step-queued flow has one queue per step; this one would have none.', 'Add its steps before withStepQueues(flow).');
   end if;
   v_queues := case when p_queue_mode = 'flow' then array[lower(p_flow_slug)]
@@ -527,8 +542,8 @@ begin
     perform pgmq.create(v_queue);
   end loop;
   for v_step in
-    select s.*, r.queue_name from pgflow._shape_steps(p_flow_slug, p_shape) s
-    join pgflow._derive_routes(p_flow_slug, v_slugs, p_queue_mode) r on r.step_slug = s.step_slug
+    select s.*, coalesce(r.queue_name, lower(p_flow_slug)) as queue_name from pgflow._shape_steps(p_flow_slug, p_shape) s
+    left join pgflow._derive_routes(p_flow_slug, v_slugs, p_queue_mode) r on r.step_slug = s.step_slug
     order by s.step_index
   loop
     perform pgflow._insert_step(
@@ -552,7 +567,8 @@ as $$
 $$;
 
 -- 20_definition/_derive_routes.sql
--- The canonical names: which queue serves each step of p_step_slugs (in order). Nothing is truncated or hashed. The
+-- The canonical names: which queue serves each step of p_step_slugs (in order; null: a wait, which has no queue and keeps
+-- its place). Nothing is truncated or hashed. The
 -- dsl's queue-name.ts is the twin; both run packages/dsl/vectors/names.json.
 -- 47 is pgmq's own limit: template_pgmq_q_ (16) + 47 = 63, the longest identifier of Postgres.
 create function pgflow._derive_routes(p_flow_slug text, p_step_slugs text[], p_queue_mode text)
@@ -567,7 +583,8 @@ begin
   if p_queue_mode = 'flow' then
     return query
       select s.slug, (s.ordinal - 1)::integer, lower(p_flow_slug)
-      from unnest(p_step_slugs) with ordinality as s(slug, ordinal);
+      from unnest(p_step_slugs) with ordinality as s(slug, ordinal)
+      where s.slug is not null;
     return;
   end if;
 
@@ -584,6 +601,7 @@ begin
            lower(p_flow_slug || '__' || s.slug) as readable,
            lower(p_flow_slug || '__' || (s.ordinal - 1)) as fallback
     from unnest(p_step_slugs) with ordinality as s(slug, ordinal)
+    where s.slug is not null
     order by s.ordinal
   loop
     step_slug := v_step.slug;
@@ -610,10 +628,10 @@ set search_path = ''
 as $$
 begin
   update pgflow.workers w set deprecated_at = pgflow.clock()
-  where w.queue_name in (select s.queue_name from pgflow.steps s where s.flow_slug = p_flow_slug)
+  where w.queue_name in (select s.queue_name from pgflow._routes s where s.flow_slug = p_flow_slug)
     and w.deprecated_at is null and w.stopped_at is null;
   return (select count(*) from pgflow.workers w
-          where w.queue_name in (select s.queue_name from pgflow.steps s where s.flow_slug = p_flow_slug)
+          where w.queue_name in (select s.queue_name from pgflow._routes s where s.flow_slug = p_flow_slug)
             and pgflow._heartbeat_is_fresh(w));
 end $$;
 
@@ -648,7 +666,7 @@ set search_path = ''
 as $$
 begin
   return array(
-    select s.queue_name from pgflow.steps s where s.flow_slug = p_flow_slug
+    select s.queue_name from pgflow._routes s where s.flow_slug = p_flow_slug
     union
     select lower(f.flow_slug) from pgflow.flows f where f.flow_slug = p_flow_slug and f.queue_mode = 'flow'
     order by 1);
@@ -707,6 +725,19 @@ begin
       || case when p_step_slug = p_existing_slug then '.' else format(', which differs from "%s" only in case.', p_step_slug) end,
     'Step slugs are unique within a flow, whatever their case, because queue names are lowercase.',
     'Give one of the two steps another slug.');
+end $$;
+
+-- 20_definition/_routed_slugs.sql
+-- The slugs of a shape's steps in order, null in the place of a wait: what _derive_routes takes.
+create function pgflow._routed_slugs(p_flow_slug text, p_shape jsonb)
+returns text[]
+language plpgsql immutable
+set search_path = ''
+as $$
+begin
+  return array(
+    select case when s.step_type <> 'wait' then s.step_slug end
+    from pgflow._shape_steps(p_flow_slug, p_shape) s order by s.step_index);
 end $$;
 
 -- 20_definition/_shape_steps.sql
@@ -809,7 +840,7 @@ begin
   return v_step;
 end $$;
 comment on function pgflow.add_step(text, text, text[], integer, integer, integer, integer, text, jsonb, jsonb, text, text, integer) is
-  'Adds a step at the end of a plain flow. Delays and timeouts are seconds.';
+  'Adds a step at the end of a plain flow: single, map or wait. Delays and timeouts are seconds.';
 
 -- 20_definition/create_flow.sql
 -- Takes the flow's lock. Idempotent: an existing flow is returned as it is, options included.
@@ -858,6 +889,7 @@ begin
   foreach v_queue in array pgflow._flow_queues(p_flow_slug) loop
     perform pgflow._drop_private_queue(v_queue);
   end loop;
+  delete from pgflow.waits w using pgflow.runs r where r.run_id = w.run_id and r.flow_slug = p_flow_slug;
   delete from pgflow.task_attempts a using pgflow.runs r where r.run_id = a.run_id and r.flow_slug = p_flow_slug;
   delete from pgflow.step_tasks t using pgflow.runs r where r.run_id = t.run_id and r.flow_slug = p_flow_slug;
   delete from pgflow.step_states s using pgflow.runs r where r.run_id = s.run_id and r.flow_slug = p_flow_slug;
@@ -871,7 +903,8 @@ comment on function pgflow.delete_flow_and_data(text) is 'Deletes a flow, its ru
 -- 20_definition/ensure_flow_compiled.sql
 -- A worker's first act. Takes the flow's lock, then compares, then changes at most one flow.
 --   missing                      → compiled, everything or nothing
---   equal                        → verified; options and input schema of the code are applied (step_slug: only that step's options)
+--   equal                        → verified; options and input schema of the code are applied (step_slug: only options of that
+--                                  step and of waits, which have no worker of their own)
 --   different, production        → mismatch, nothing changed
 --   different, is_local()        → draining while a worker of the flow lives, then recompiled from nothing
 -- code_age: how long ago the caller's code was loaded; older code than the last compile never compiles its shape back.
@@ -884,6 +917,7 @@ set search_path = ''
 as $$
 declare
   v_slugs text[];
+  v_routed_slugs text[];
   v_status text;
   v_flow pgflow.flows;
   v_differences text[] := '{}';
@@ -901,10 +935,15 @@ begin
       'Rename the flow.');
   end if;
   v_slugs := array(select s.step_slug from pgflow._shape_steps(ensure_flow_compiled.flow_slug, shape) s order by s.step_index);
-  perform pgflow._check_route_map(ensure_flow_compiled.flow_slug, v_slugs, ensure_flow_compiled.queue_mode, route_map);
+  v_routed_slugs := pgflow._routed_slugs(ensure_flow_compiled.flow_slug, shape);
+  perform pgflow._check_route_map(ensure_flow_compiled.flow_slug, v_routed_slugs, ensure_flow_compiled.queue_mode, route_map);
   if ensure_flow_compiled.step_slug is not null and not ensure_flow_compiled.step_slug = any (v_slugs) then
     perform pgflow._raise('SF107', format('Flow "%s" has no step "%s".', ensure_flow_compiled.flow_slug, ensure_flow_compiled.step_slug),
       'Steps: ' || array_to_string(v_slugs, ', ') || '.', 'Use one of these; their case counts.');
+  elsif ensure_flow_compiled.step_slug is not null and array_position(v_routed_slugs, ensure_flow_compiled.step_slug) is null then
+    perform pgflow._raise('SF119', format('Step "%s" of flow "%s" is a wait: no worker runs it.', ensure_flow_compiled.step_slug, ensure_flow_compiled.flow_slug),
+      'A wait has no queue. It ends when it is resumed with a token, or at its timeout.',
+      coalesce('Steps that workers run: ' || nullif(array_to_string(v_routed_slugs, ', '), '') || '.', 'No step of this flow is run by a worker.'));
   end if;
 
   perform pgflow._lock_flow(ensure_flow_compiled.flow_slug);
@@ -941,7 +980,7 @@ begin
     'status', v_status, 'mismatchKind', v_kind, 'differences', to_jsonb(v_differences), 'options', to_jsonb(v_options),
     'routes', (select coalesce(jsonb_agg(jsonb_build_object('stepSlug', s.step_slug, 'stepIndex', s.step_index, 'queueName', s.queue_name)
                                          order by s.step_index), '[]')
-               from pgflow.steps s where s.flow_slug = ensure_flow_compiled.flow_slug));
+               from pgflow._routes s where s.flow_slug = ensure_flow_compiled.flow_slug));
 end $$;
 comment on function pgflow.ensure_flow_compiled(text, jsonb, text, jsonb, text, interval) is
   'Compiles or verifies a concrete flow at a worker''s start: {status: compiled|verified|recompiled|mismatch|draining, mismatchKind: null|shape|routing, differences[], options[], routes[]}.';
@@ -1113,7 +1152,7 @@ declare
   v_name text := lower(find_worker_queue.queue_name);
   v_owner record;
 begin
-  select s.flow_slug, s.step_slug into v_owner from pgflow.steps s where s.queue_name = v_name order by s.step_index limit 1;
+  select s.flow_slug, s.step_slug into v_owner from pgflow._routes s where s.queue_name = v_name order by s.step_index limit 1;
   if v_owner.flow_slug is not null then
     perform pgflow._raise('SF411', format('Queue "%s" belongs to flow "%s".', v_name, v_owner.flow_slug),
       'A queue worker would take the messages away from the tasks they stand for.',
@@ -1124,7 +1163,7 @@ begin
       coalesce('Queues without a flow: ' || (
         select string_agg(l.queue_name, ', ' order by l.queue_name)
         from (select q.queue_name::text from pgmq.list_queues() q
-              where lower(q.queue_name) not in (select s.queue_name from pgflow.steps s) order by 1 limit 20) l) || '.',
+              where lower(q.queue_name) not in (select s.queue_name from pgflow._routes s) order by 1 limit 20) l) || '.',
         'There are no queues without a flow.'),
       format('Create it in a migration: select pgmq.create(%L);', v_name));
   end if;
@@ -1243,6 +1282,8 @@ comment on function pgflow.settle_and_read(uuid, text, jsonb, integer, integer) 
 create type pgflow.claimed_task as (
   flow_slug text, run_id uuid, step_slug text, task_index integer, msg_id bigint, attempt integer, input jsonb, flow_input jsonb
 );
+-- What became of a resume: accepted, early, already_resumed, timed_out, skipped or run_ended.
+create type pgflow.wait_answer as (run_id uuid, step_slug text, outcome text);
 create type pgflow.settled_report as (
   run_id uuid, step_slug text, task_index integer, accepted boolean, reason text
 );
@@ -1395,6 +1436,25 @@ create table pgflow.task_attempts (
 );
 comment on table pgflow.task_attempts is 'One row per attempt that ended otherwise than completed.';
 
+-- Durable waits that have something to come: open ones, with their deadline, and those that were resumed before they opened,
+-- with the payload that waits for them. A row goes when its wait ends. Here and not on step_tasks, where an index on what is
+-- open would end the HOT updates of every claim.
+create table pgflow.waits (
+  run_id uuid not null,
+  step_slug text not null,
+  opened_at timestamptz,
+  due_at timestamptz,
+  resumed_at timestamptz,
+  payload jsonb,
+  constraint waits_pkey primary key (run_id, step_slug),
+  constraint waits_run_id_step_slug_fkey foreign key (run_id, step_slug) references pgflow.step_states (run_id, step_slug),
+  constraint wait_is_open_or_resumed check ((opened_at is null) <> (resumed_at is null)),
+  constraint payload_comes_with_a_resume check ((payload is null) = (resumed_at is null)),
+  constraint only_open_waits_are_due check (due_at is null or opened_at is not null)
+);
+create index waits_due_at_idx on pgflow.waits (due_at) where due_at is not null;
+comment on table pgflow.waits is 'Open durable waits, and payloads that came before their wait opened. due_at: when an open one times out; null: never.';
+
 -- Runs that somebody looks at: only their events are sent where the setting events is watched. Unlogged: after a crash
 -- its readers ask again.
 create unlogged table pgflow.watched_runs (
@@ -1406,12 +1466,13 @@ comment on table pgflow.watched_runs is 'Runs whose state was asked for by a cli
 
 -- 40_run/_advance.sql
 -- Carries a set of runs as far as they go without a worker. p_ended: steps that have just completed or were skipped.
--- p_ready: steps that have just started. p_failed: steps that their run does not survive. p_may_cascade: whether a step of
--- p_ended was skipped. Works in waves, so depth has no limit; every wave is set-based over all runs. Events are sent last,
+-- p_ready: steps that have just started; p_opened: waits that have. p_failed: steps that their run does not survive.
+-- p_may_cascade: whether a step of p_ended was skipped. Works in waves, so depth has no limit; every wave is set-based over all runs. Events are sent last,
 -- in the order of the waves: parent before child. The caller holds the runs' locks (or has just inserted them).
 create function pgflow._advance(
   p_ended pgflow.step_states[], p_ready pgflow.step_states[], p_failed pgflow._failed_step[],
-  p_new_run_ids uuid[] default null, p_not_before timestamptz default null, p_may_cascade boolean default true)
+  p_new_run_ids uuid[] default null, p_not_before timestamptz default null, p_may_cascade boolean default true,
+  p_opened pgflow.step_states[] default null)
 returns void
 language plpgsql
 as $$
@@ -1425,11 +1486,20 @@ declare
   v_cascading pgflow.step_states[];
   v_cascaded pgflow.step_states[];
   v_released record;
+  v_opened pgflow.step_states[];
+  v_resumed pgflow.step_states[];
   v_judged pgflow.step_states[];
   v_more pgflow.step_states[];
   v_completed_run_ids uuid[];
   v_may_cascade boolean := p_may_cascade;
 begin
+  if p_opened is not null then
+    v_resumed := pgflow._open_waits(p_opened, p_not_before);
+    v_wave := v_wave || v_resumed;
+    v_ended := v_wave;
+    v_log := v_log || p_opened || v_resumed;
+  end if;
+
   while v_wave is not null loop
     -- Nearly always nothing of a wave was skipped, and then this is known without a statement.
     v_cascading := null;
@@ -1450,16 +1520,25 @@ begin
     v_judged := v_released.to_judge;
     v_wave := v_released.completed;
     v_more := v_released.started;
+    v_opened := v_released.opened;
     v_ready := v_ready || v_more;
-    v_log := v_log || v_wave || v_more;
+    v_log := v_log || v_wave || v_more || v_opened;
     v_may_cascade := v_judged is not null;
     if v_judged is not null then
       v_judged := pgflow._start_judged_steps(v_judged);
       select v_log || array_agg(s) filter (where s.status <> 'failed'),
              v_wave || array_agg(s) filter (where s.status in ('completed', 'skipped')),
-             v_ready || array_agg(s) filter (where s.status = 'started'),
+             v_ready || array_agg(s) filter (where s.status = 'started' and st.step_type <> 'wait'),
+             v_opened || array_agg(s) filter (where s.status = 'started' and st.step_type = 'wait'),
              v_failed || (array_agg(row(s.run_id, s.step_slug, s.error_message)::pgflow._failed_step) filter (where s.status = 'failed'))
-      into v_log, v_wave, v_ready, v_failed from unnest(v_judged) s;
+      into v_log, v_wave, v_ready, v_opened, v_failed
+      from unnest(v_judged) s join pgflow.steps st on st.flow_slug = s.flow_slug and st.step_slug = s.step_slug;
+    end if;
+    if v_opened is not null then
+      -- Those whose payload had come before have ended again: they belong to this wave.
+      v_resumed := pgflow._open_waits(v_opened);
+      v_wave := v_wave || v_resumed;
+      v_log := v_log || v_resumed;
     end if;
     v_ended := v_ended || v_wave;
   end loop;
@@ -1491,6 +1570,16 @@ begin
     group by t.queue_name order by t.queue_name
   ) q cross join lateral pgmq.archive(q.queue_name, q.ids);
 end $$;
+
+-- 40_run/_base64url.sql
+-- RFC 4648, 5, without padding. encode breaks lines, which goes too.
+create function pgflow._base64url(p_bytes bytea)
+returns text
+language sql immutable
+set search_path = ''
+as $$
+  select translate(encode(p_bytes, 'base64'), E'+/=\n', '-_')
+$$;
 
 -- 40_run/_caller_id.sql
 -- The signed-in person behind this request, from the claims that the API gateway sets; null for the server itself.
@@ -1604,7 +1693,7 @@ begin
          bool_or(f.paused_at is not null) as is_paused
   into v_route
   from pgflow.steps s join pgflow.flows f on f.flow_slug = s.flow_slug
-  where s.flow_slug = p_flow_slug and (p_step_slug is null or s.step_slug = p_step_slug);
+  where s.flow_slug = p_flow_slug and (p_step_slug is null or s.step_slug = p_step_slug) and s.step_type <> 'wait';
   if v_route.is_served is not true then
     perform pgflow._refuse_subscription(p_queue_name, p_flow_slug, p_step_slug);
   end if;
@@ -1711,7 +1800,7 @@ begin
     from unnest(p_tasks) t group by 1, 2, 3
   ), judged as (
     select c.*, st.step_type,
-           st.feeds_map and st.step_type = 'single' and jsonb_typeof(c.output) is distinct from 'array' as is_violation
+           st.feeds_map and st.step_type <> 'map' and jsonb_typeof(c.output) is distinct from 'array' as is_violation
     from counted c join pgflow.steps st on st.flow_slug = c.flow_slug and st.step_slug = c.step_slug
   ), changed as (
     update pgflow.step_states s set
@@ -1719,7 +1808,7 @@ begin
       status = case when s.remaining_tasks > j.tasks_ended or j.is_violation then s.status else 'completed' end,
       completed_at = case when s.remaining_tasks > j.tasks_ended or j.is_violation then null else greatest(v_now, s.started_at) end,
       output = case when s.remaining_tasks > j.tasks_ended or j.is_violation then null
-                    when j.step_type = 'single' then j.output
+                    when j.step_type <> 'map' then j.output
                     else (select jsonb_agg(t.output order by t.task_index) from pgflow.step_tasks t
                           where t.run_id = j.run_id and t.step_slug = j.step_slug) end
     from judged j
@@ -1803,7 +1892,7 @@ begin
 end $$;
 
 -- 40_run/_dispatch.sql
--- Makes the tasks and messages of steps that have just started. One send_batch per queue and delay; ROWS FROM zips the
+-- Makes the tasks and messages of steps that have just started, waits apart: _open_waits makes theirs. One send_batch per queue and delay; ROWS FROM zips the
 -- ids that it returns, in the order of its messages, with the tasks. p_not_before: a start that was asked for later.
 create function pgflow._dispatch(p_ready pgflow.step_states[], p_not_before timestamptz default null)
 returns void
@@ -1841,7 +1930,7 @@ end $$;
 
 -- 40_run/_end_unfinished_tasks.sql
 -- Ends the queued, started and waiting tasks of runs (p_step_slugs null), or of one step of each run (the arrays run in
--- parallel), as p_status, and archives their messages. A started attempt that is cut off so is kept in task_attempts.
+-- parallel), as p_status, archives their messages and closes their waits. A started attempt that is cut off so is kept in task_attempts.
 create function pgflow._end_unfinished_tasks(p_run_ids uuid[], p_step_slugs text[], p_status text)
 returns void
 language plpgsql
@@ -1867,12 +1956,63 @@ begin
     select c.run_id, c.step_slug, c.task_index, c.attempts_count, c.last_worker_id, c.started_at, pgflow.clock(), p_status
     from changed c where c.old_status = 'started'
     on conflict on constraint task_attempts_pkey do nothing
+  ), closed as (
+    delete from pgflow.waits w using changed c
+    where c.old_status = 'waiting' and w.run_id = c.run_id and w.step_slug = c.step_slug
   )
   select array_agg(row(c.flow_slug, c.run_id, c.step_slug, c.task_index, c.queue_name, c.message_id, null, null)::pgflow._ended_task)
   into v_ended from changed c;
   if v_ended is not null then
     perform pgflow._archive_messages(v_ended);
   end if;
+end $$;
+
+-- 40_run/_end_wait.sql
+-- What a payload does to its wait, and the answer: every case of resume_wait. The caller holds the run, so that a resume, the
+-- timeout, a cancellation and another resume come one after the other, and the first of them counts.
+create function pgflow._end_wait(p_run pgflow.runs, p_step_slug text, p_payload jsonb)
+returns text
+language plpgsql
+as $$
+declare
+  v_now timestamptz := pgflow.clock();
+  v_state pgflow.step_states;
+  v_wait pgflow.waits;
+  v_task pgflow.step_tasks;
+  v_result record;
+begin
+  select * into v_state from pgflow.step_states s where s.run_id = p_run.run_id and s.step_slug = p_step_slug;
+  select * into v_task from pgflow.step_tasks t where t.run_id = p_run.run_id and t.step_slug = p_step_slug;
+  if v_state.status = 'completed' then
+    return 'already_resumed';
+  elsif v_task.status = 'failed' or v_state.skip_reason = 'handler_failed' then
+    return 'timed_out';
+  elsif v_state.status = 'skipped' then
+    return 'skipped';
+  elsif p_run.status <> 'started' then
+    return 'run_ended';
+  end if;
+
+  select * into v_wait from pgflow.waits w where w.run_id = p_run.run_id and w.step_slug = p_step_slug;
+  if v_wait.resumed_at is not null then
+    return 'already_resumed';
+  elsif v_state.status = 'created' then
+    insert into pgflow.waits (run_id, step_slug, resumed_at, payload) values (p_run.run_id, p_step_slug, v_now, p_payload);
+    return 'early';
+  elsif v_wait.due_at <= v_now then
+    -- The deadline is the clock's, not that of the recovery pass which has not come by yet.
+    perform pgflow._expire_waits(array[p_run.run_id]);
+    return 'timed_out';
+  end if;
+
+  update pgflow.step_tasks t set status = 'completed', completed_at = greatest(v_now, t.queued_at), output = p_payload, error_message = null
+  where t.run_id = p_run.run_id and t.step_slug = p_step_slug and t.status = 'waiting'
+  returning * into v_task;
+  delete from pgflow.waits w where w.run_id = p_run.run_id and w.step_slug = p_step_slug;
+  v_result := pgflow._complete_steps(array[row(v_task.flow_slug, v_task.run_id, v_task.step_slug, v_task.task_index, v_task.queue_name,
+                                               v_task.message_id, v_task.output, null)::pgflow._ended_task]);
+  perform pgflow._advance(v_result.completed_steps, null, v_result.failed_steps, p_may_cascade => false);
+  return 'accepted';
 end $$;
 
 -- 40_run/_exhaust_steps.sql
@@ -2028,6 +2168,22 @@ begin
   return true;
 end $$;
 
+-- 40_run/_hmac_sha256.sql
+-- pgcrypto may be in any schema.
+create function pgflow._hmac_sha256(p_message text, p_secret text)
+returns bytea
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  v_mac bytea;
+begin
+  execute format('select %I.hmac(convert_to($1, ''UTF8''), convert_to($2, ''UTF8''), ''sha256'')',
+                 (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'pgcrypto'))
+    into v_mac using p_message, p_secret;
+  return v_mac;
+end $$;
+
 -- 40_run/_is_flow_schedule.sql
 -- Whether a command of pg_cron was made by schedule_flow.
 create function pgflow._is_flow_schedule(p_command text)
@@ -2075,6 +2231,45 @@ declare
 begin
   return v_run_id is not null
     and exists (select from pgflow.runs r where r.run_id = v_run_id::uuid and pgflow._may_see(r.owner));
+end $$;
+
+-- 40_run/_open_waits.sql
+-- Opens waits whose steps have just started: a task that waits, without a message, and a row that says when it is due
+-- (p_not_before: a start that was asked for later counts from then). Where the payload came before, the wait ends at once:
+-- returns the steps that so completed. The caller holds their runs.
+create function pgflow._open_waits(p_opened pgflow.step_states[], p_not_before timestamptz default null)
+returns pgflow.step_states[]
+language plpgsql
+as $$
+declare
+  v_now timestamptz := pgflow.clock();
+  v_resumed pgflow._ended_task[];
+begin
+  insert into pgflow.step_tasks (flow_slug, run_id, step_slug, status, queue_name, queued_at)
+  select o.flow_slug, o.run_id, o.step_slug, 'waiting', st.queue_name, v_now
+  from unnest(p_opened) o join pgflow.steps st on st.flow_slug = o.flow_slug and st.step_slug = o.step_slug;
+
+  with kept as (
+    delete from pgflow.waits w using unnest(p_opened) o
+    where w.run_id = o.run_id and w.step_slug = o.step_slug
+    returning w.run_id, w.step_slug, w.payload
+  ), changed as (
+    update pgflow.step_tasks t set status = 'completed', completed_at = v_now, output = k.payload
+    from kept k
+    where t.run_id = k.run_id and t.step_slug = k.step_slug and t.status = 'waiting'
+    returning row(t.flow_slug, t.run_id, t.step_slug, t.task_index, t.queue_name, t.message_id, t.output, null)::pgflow._ended_task as task
+  )
+  select array_agg(c.task) into v_resumed from changed c;
+
+  insert into pgflow.waits (run_id, step_slug, opened_at, due_at)
+  select o.run_id, o.step_slug, v_now, greatest(v_now, p_not_before) + make_interval(secs => st.opt_timeout)
+  from unnest(p_opened) o join pgflow.steps st on st.flow_slug = o.flow_slug and st.step_slug = o.step_slug
+  where not exists (select from unnest(v_resumed) r where r.run_id = o.run_id and r.step_slug = o.step_slug);
+
+  if v_resumed is null then
+    return null;
+  end if;
+  return (pgflow._complete_steps(v_resumed)).completed_steps;
 end $$;
 
 -- 40_run/_parse_reports.sql
@@ -2137,6 +2332,34 @@ begin
              'Start one of its workers first: a worker compiles its flow. Check the spelling too.'));
 end $$;
 
+-- 40_run/_read_wait_token.sql
+-- What a genuine token says. One text for everything that is not: a forger learns nothing. What is compared are hashes of the
+-- signatures, so that how long it takes tells nothing about the right one. Only then is the body looked at.
+create function pgflow._read_wait_token(p_token text, out placement text, out run_id text, out step_slug text)
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  v_parts text[] := regexp_match(left(p_token, 2000), '^(sfw1\.([A-Za-z0-9_-]{1,32})\.([A-Za-z0-9_-]+))\.([A-Za-z0-9_-]+)$');
+  v_secret text := pgflow._wait_key(v_parts[2]);
+  v_body jsonb;
+begin
+  if v_secret is null
+    or sha256(convert_to(v_parts[4], 'UTF8')) <> sha256(convert_to(pgflow._base64url(pgflow._hmac_sha256(v_parts[1], v_secret)), 'UTF8')) then
+    perform pgflow._raise('SF207', 'This token is not valid.', 'It is not one of ours, it was changed, or its key has been retired.',
+      'Ask whoever sent it for a new one.');
+  end if;
+  v_body := convert_from(decode(rpad(translate(v_parts[3], '-_', '+/'), (length(v_parts[3]) + 3) / 4 * 4, '='), 'base64'), 'UTF8')::jsonb;
+  if to_timestamp((v_body ->> 'exp')::bigint) <= pgflow.clock() then
+    perform pgflow._raise('SF208', 'This token has expired.',
+      format('It was good until %s.', to_char(to_timestamp((v_body ->> 'exp')::bigint) at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"')),
+      'Ask whoever sent it for a new one.');
+  end if;
+  placement := v_body ->> 'placement';
+  run_id := v_body ->> 'run';
+  step_slug := v_body ->> 'step';
+end $$;
+
 -- 40_run/_refuse_subscription.sql
 create function pgflow._refuse_subscription(p_queue_name text, p_flow_slug text, p_step_slug text)
 returns void
@@ -2147,7 +2370,7 @@ begin
     format('Queue "%s" does not serve %s of flow "%s".', p_queue_name,
            case when p_step_slug is null then 'all steps' else format('step "%s"', p_step_slug) end, p_flow_slug),
     coalesce('Routes: ' || (select string_agg(format('%s → %s', s.step_slug, s.queue_name), ', ' order by s.step_index)
-                            from pgflow.steps s where s.flow_slug = p_flow_slug) || '.', 'The flow has no routes.'),
+                            from pgflow._routes s where s.flow_slug = p_flow_slug) || '.', 'The flow has no routes.'),
     'Claim with the queue and step of a persisted route; a plain flow''s worker names no step.');
 end $$;
 
@@ -2185,10 +2408,11 @@ end $$;
 -- 40_run/_release_dependents.sql
 -- Counts down the dependents of steps that have ended, completed or skipped, and starts those that are ready. A step
 -- with a condition comes back as created with nothing remaining: it is judged next, by a statement that sees its inputs.
--- A map over a skipped dependency, or over an empty array, completes at once.
+-- A map over a skipped dependency, or over an empty array, completes at once. opened: waits that start; started: all others.
 create function pgflow._release_dependents(
   p_ended pgflow.step_states[],
-  out to_judge pgflow.step_states[], out completed pgflow.step_states[], out started pgflow.step_states[])
+  out to_judge pgflow.step_states[], out completed pgflow.step_states[], out started pgflow.step_states[],
+  out opened pgflow.step_states[])
 language plpgsql
 as $$
 declare
@@ -2202,7 +2426,8 @@ begin
   ), waiting as (
     select c.run_id, c.step_slug, c.deps_ended,
            st.required_input_pattern is not null or st.forbidden_input_pattern is not null as has_condition,
-           case when st.step_type = 'map' then coalesce(jsonb_array_length(c.first_output), 0) else 1 end as tasks
+           case when st.step_type = 'map' then coalesce(jsonb_array_length(c.first_output), 0) else 1 end as tasks,
+           st.step_type = 'wait' as is_wait
     from counted c join pgflow.steps st on st.flow_slug = c.flow_slug and st.step_slug = c.step_slug
   ), changed as (
     update pgflow.step_states s set
@@ -2216,12 +2441,13 @@ begin
       output = case when s.remaining_deps = w.deps_ended and not w.has_condition and w.tasks = 0 then '[]'::jsonb end
     from waiting w
     where s.run_id = w.run_id and s.step_slug = w.step_slug and s.status = 'created'
-    returning s as state
+    returning s as state, w.is_wait
   )
   select array_agg(c.state) filter (where (c.state).status = 'created'),
          array_agg(c.state) filter (where (c.state).status = 'completed'),
-         array_agg(c.state) filter (where (c.state).status = 'started')
-  into to_judge, completed, started
+         array_agg(c.state) filter (where (c.state).status = 'started' and not c.is_wait),
+         array_agg(c.state) filter (where (c.state).status = 'started' and c.is_wait)
+  into to_judge, completed, started, opened
   from changed c where (c.state).remaining_deps = 0;
 end $$;
 
@@ -2489,6 +2715,23 @@ begin
     where r.kind = 'unsupported' or (r.kind = 'stalled' and r.msg_id <> all (coalesce(v_recovered, '{}')));
 end $$;
 
+-- 40_run/_sign_wait_token.sql
+-- sfw1.<kid>.<body>.<signature>: the body is JSON in base64url, in this order of keys and without spaces; the signature is the
+-- HMAC-SHA256 of everything before it. Its twin is packages/engine/src/wait/wait-token.ts; both run
+-- packages/engine/vectors/wait-tokens.json. No part needs escaping: slugs, ids and key names hold letters, digits, - and _.
+create function pgflow._sign_wait_token(
+  p_placement text, p_run_id text, p_step_slug text, p_expires_at bigint, p_kid text, p_secret text)
+returns text
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  v_signed text := 'sfw1.' || p_kid || '.' || pgflow._base64url(convert_to(format(
+    '{"placement":"%s","run":"%s","step":"%s","exp":%s}', p_placement, p_run_id, p_step_slug, p_expires_at), 'UTF8'));
+begin
+  return v_signed || '.' || pgflow._base64url(pgflow._hmac_sha256(v_signed, p_secret));
+end $$;
+
 -- 40_run/_skip_descendants.sql
 -- skip-cascade: everything below a skipped step is skipped, however deep. None of it can have started, since each
 -- descendant still waited for the step above it. Returns the steps that were skipped.
@@ -2564,7 +2807,7 @@ end $$;
 
 -- 40_run/_start_runs.sql
 -- Inserts runs with their step states and carries them as far as they go: conditions of root steps, maps over nothing,
--- first tasks (not claimable before p_not_before). Only inserts, so it waits for nobody but a deletion of the flow, or a
+-- first tasks (not claimable before p_not_before). A flow with waits needs a secret to sign their tokens. Only inserts, so it waits for nobody but a deletion of the flow, or a
 -- caller with the same run id or key. A run that exists is left out of the answer.
 create function pgflow._start_runs(
   p_flow_slug text, p_run_ids uuid[], p_inputs jsonb[], p_idempotency_key text default null, p_not_before timestamptz default null)
@@ -2576,18 +2819,24 @@ declare
   v_owner uuid := pgflow._caller_id();
   v_steps integer;
   v_has_root_map boolean;
+  v_has_waits boolean;
   v_bad_type text;
   v_run_ids uuid[];
   v_ready pgflow.step_states[];
+  v_opened pgflow.step_states[];
   v_ended pgflow.step_states[];
   v_judged pgflow.step_states[];
   v_failed pgflow._failed_step[];
 begin
   perform pg_advisory_xact_lock_shared(pgflow._deletion_lock(p_flow_slug));
-  select count(*), bool_or(s.step_type = 'map' and s.deps_count = 0) into v_steps, v_has_root_map
+  select count(*), bool_or(s.step_type = 'map' and s.deps_count = 0), bool_or(s.step_type = 'wait')
+  into v_steps, v_has_root_map, v_has_waits
   from pgflow.steps s where s.flow_slug = p_flow_slug;
   if v_steps = 0 and not exists (select from pgflow.flows f where f.flow_slug = p_flow_slug) then
     perform pgflow._raise_unknown_flow(p_flow_slug);
+  end if;
+  if v_has_waits then
+    perform pgflow._wait_signing_key(p_flow_slug);
   end if;
   if v_has_root_map then
     select coalesce(jsonb_typeof(i.input), 'null') into v_bad_type from unnest(p_inputs) i(input)
@@ -2621,7 +2870,7 @@ begin
     from new_runs r
     cross join pgflow.steps st
     cross join lateral (
-      select case when st.step_type = 'single' then 1 when st.deps_count = 0 then jsonb_array_length(r.input) end as tasks,
+      select case when st.step_type <> 'map' then 1 when st.deps_count = 0 then jsonb_array_length(r.input) end as tasks,
              st.required_input_pattern is not null or st.forbidden_input_pattern is not null as has_condition
     ) t
     cross join lateral (
@@ -2644,13 +2893,18 @@ begin
            (array_agg(row(s.run_id, s.step_slug, s.error_message)::pgflow._failed_step) filter (where s.status = 'failed'))
     into v_ready, v_ended, v_failed from unnest(v_judged) s;
   end if;
+  if v_has_waits then
+    select array_agg(s) filter (where st.step_type <> 'wait'), array_agg(s) filter (where st.step_type = 'wait')
+    into v_ready, v_opened
+    from unnest(v_ready) s join pgflow.steps st on st.flow_slug = s.flow_slug and st.step_slug = s.step_slug;
+  end if;
   if v_steps = 0 then
     -- Without steps there is nothing to wait for.
     update pgflow.runs r set status = 'completed', completed_at = r.started_at, output = '{}'
     where r.run_id = any (v_run_ids);
     perform pgflow._send_events(v_run_ids, null, null, v_run_ids);
   else
-    perform pgflow._advance(v_ended, v_ready, v_failed, v_run_ids, p_not_before);
+    perform pgflow._advance(v_ended, v_ready, v_failed, v_run_ids, p_not_before, p_opened => v_opened);
   end if;
   return query select u.run_id from unnest(v_run_ids) u(run_id);
 end $$;
@@ -2676,6 +2930,37 @@ begin
       || case when p_state.skip_reason = 'handler_failed' then jsonb_build_object('error_message', p_state.error_message)
               else jsonb_build_object('flow_slug', p_state.flow_slug) end
   end;
+end $$;
+
+-- 40_run/_wait_key.sql
+-- A key by its name: the Vault secret starflow_wait_token_secret, and starflow_wait_token_secret_<kid> for any name but default.
+-- Null where it is missing. Every key that is there verifies; the setting wait_token_kid says which one signs.
+create function pgflow._wait_key(p_kid text)
+returns text
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return pgflow._vault_secret('starflow_wait_token_secret' || case p_kid when 'default' then '' else '_' || p_kid end);
+end $$;
+
+-- 40_run/_wait_signing_key.sql
+-- The key that signs now. Without one no wait could ever be resumed, so that a run of such a flow is refused at its start.
+create function pgflow._wait_signing_key(p_flow_slug text, out kid text, out secret text)
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  kid := pgflow.get_setting('wait_token_kid');
+  secret := pgflow._wait_key(kid);
+  -- As many characters as the hash has bytes: a shorter secret is weaker than the signature.
+  if secret is null or length(secret) < 32 then
+    perform pgflow._raise('SF206', format('Flow "%s" has a wait, and there is no secret to sign its tokens.', p_flow_slug),
+      format('The Vault secret "starflow_wait_token_secret%s" is %s.', case kid when 'default' then '' else '_' || kid end,
+             case when secret is null then 'missing' else 'shorter than 32 characters' end),
+      format('select vault.create_secret(encode(extensions.gen_random_bytes(32), ''hex''), %L)',
+             'starflow_wait_token_secret' || case kid when 'default' then '' else '_' || kid end));
+  end if;
 end $$;
 
 -- 40_run/_watch_run.sql
@@ -2823,6 +3108,42 @@ end $$;
 comment on function pgflow.get_run_with_states(uuid) is
   'The run and its steps: {run, steps[]}; null where there is none that the caller may see. Its events are sent for the next 5 minutes.';
 
+-- 40_run/issue_wait_token.sql
+-- For the server alone: who may resume a wait is the application's decision, and the owner of a run is often just the person
+-- who must not. It may be issued before the wait opens, as often as needed; every token that has not expired is good.
+create function pgflow.issue_wait_token(run_id uuid, step_slug text, expires_in interval default null)
+returns text
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  v_flow_slug text := (select r.flow_slug from pgflow.runs r where r.run_id = issue_wait_token.run_id);
+  v_wait pgflow.steps;
+  v_key record;
+  v_expires_at timestamptz;
+begin
+  select * into v_wait from pgflow.steps s
+  where s.flow_slug = v_flow_slug and s.step_slug = issue_wait_token.step_slug and s.step_type = 'wait';
+  if v_wait.step_slug is null then
+    perform pgflow._raise('SF209', format('There is no wait "%s" in run %s.', issue_wait_token.step_slug, issue_wait_token.run_id),
+      case when v_flow_slug is null then 'There is no such run.' else format('It is a run of flow "%s".', v_flow_slug) end,
+      coalesce('Its waits: ' || (select string_agg(s.step_slug, ', ' order by s.step_index) from pgflow.steps s
+                                 where s.flow_slug = v_flow_slug and s.step_type = 'wait') || '.',
+               'Name a run of a flow with a wait.'));
+  end if;
+  -- A week, and the time that the wait is open: a token does not end before the wait it is for.
+  v_expires_at := pgflow.clock() + coalesce(expires_in, interval '7 days' + coalesce(make_interval(secs => v_wait.opt_timeout), '0'));
+  if v_expires_at <= pgflow.clock() then
+    perform pgflow._raise('SF001', format('A token cannot expire in %s.', expires_in), 'That is not in the future.',
+      'Leave expires_in out, or give an interval above zero.');
+  end if;
+  select * into v_key from pgflow._wait_signing_key(v_flow_slug);
+  return pgflow._sign_wait_token('queue', issue_wait_token.run_id::text, issue_wait_token.step_slug,
+                                 extract(epoch from v_expires_at)::bigint, v_key.kid, v_key.secret);
+end $$;
+comment on function pgflow.issue_wait_token(uuid, text, interval) is
+  'A signed token with which resume_wait ends this wait of this run. Good for 7 days and the timeout of the wait, unless expires_in says otherwise. Give it only to whoever may decide.';
+
 -- 40_run/maybe_complete_run.sql
 create function pgflow.maybe_complete_run(run_id uuid)
 returns void
@@ -2833,6 +3154,13 @@ begin
   -- A run completes in the transaction that ends its last step.
 end $$;
 comment on function pgflow.maybe_complete_run(uuid) is 'Kept for existing scripts; does nothing, since a run completes in the transaction that ends its last step.';
+
+-- 40_run/open_waits.sql
+create view pgflow.open_waits as
+  select r.flow_slug, w.run_id, w.step_slug, w.opened_at, w.due_at
+  from pgflow.waits w join pgflow.runs r on r.run_id = w.run_id
+  where w.opened_at is not null;
+comment on view pgflow.open_waits is 'The durable waits that stand open, and when each times out (null: never).';
 
 -- 40_run/pause_flow.sql
 create function pgflow.pause_flow(flow_slug text)
@@ -2862,9 +3190,45 @@ begin
 end $$;
 comment on function pgflow.resume_flow(text) is 'Ends a pause: queued work is claimed again.';
 
+-- 40_run/resume_wait.sql
+-- The right to resume is the token alone, whoever brings it: definer, so that it needs nothing else. Locks the run, then goes
+-- down the levels like a settlement.
+create function pgflow.resume_wait(token text, payload jsonb default null)
+returns pgflow.wait_answer
+language plpgsql security definer
+set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set enable_mergejoin = off set jit = off
+as $$
+declare
+  v_token record := pgflow._read_wait_token(token);
+  v_payload jsonb := coalesce(payload, 'null');
+  v_run pgflow.runs;
+  v_feeds_map boolean;
+begin
+  if v_token.placement <> 'queue' then
+    perform pgflow._raise('SF209', format('This token is for a wait of a run with placement "%s".', v_token.placement),
+      'The tables of step queues know nothing of that run.', 'Resume it where it runs.');
+  end if;
+  -- A statement of its own: what follows sees what the former holder of the run has committed.
+  select * into v_run from pgflow.runs r where r.run_id = v_token.run_id::uuid for no key update;
+  select s.feeds_map into v_feeds_map from pgflow.steps s
+  where s.flow_slug = v_run.flow_slug and s.step_slug = v_token.step_slug and s.step_type = 'wait';
+  if v_feeds_map is null then
+    perform pgflow._raise('SF209', format('There is no wait "%s" in run %s.', v_token.step_slug, v_token.run_id),
+      'The token is genuine: its flow was deleted, or compiled anew without the wait.', 'Start a new run, and issue a token for it.');
+  elsif v_feeds_map and jsonb_typeof(v_payload) <> 'array' then
+    perform pgflow._raise('SF203', format('The payload of wait "%s" must be an array.', v_token.step_slug),
+      format('A map goes over it, and it is %s.', case jsonb_typeof(v_payload) when 'null' then 'null' else 'of type ' || jsonb_typeof(v_payload) end),
+      'Resume it again with an array. Nothing was changed.');
+  end if;
+  return row(v_run.run_id, v_token.step_slug, pgflow._end_wait(v_run, v_token.step_slug, v_payload))::pgflow.wait_answer;
+end $$;
+comment on function pgflow.resume_wait(text, jsonb) is
+  'Resumes the wait that the token names; the payload is its output. The outcome tells what happened: accepted, early (the wait is not open yet and takes it then), already_resumed, timed_out, skipped or run_ended. Only with the first two does this payload count.';
+
 -- 40_run/retry_run.sql
 -- Locks the run, then its states and tasks. What has completed keeps its output; a step that failed, or whose tasks were
--- cancelled, runs again with a fresh budget (the attempts it had are forgiven). A step that failed its condition is
+-- cancelled, runs again with a fresh budget (the attempts it had are forgiven); a wait opens again, for its whole timeout. A step that failed its condition is
 -- judged again; skipped steps stay skipped.
 create function pgflow.retry_run(run_id uuid)
 returns setof pgflow.runs
@@ -2875,9 +3239,12 @@ as $$
 declare
   v_run pgflow.runs;
   v_tasks pgflow.step_tasks[];
+  v_waiting pgflow.step_tasks[];
   v_restarted pgflow.step_states[];
   v_undispatched pgflow.step_states[];
   v_judged pgflow.step_states[];
+  v_started pgflow.step_states[];
+  v_opened pgflow.step_states[];
 begin
   select * into v_run from pgflow.runs r where r.run_id = retry_run.run_id for no key update;
   if v_run.run_id is null or not pgflow._may_see(v_run.owner) then
@@ -2907,14 +3274,20 @@ begin
 
   with again as (
     update pgflow.step_tasks t set
-      status = 'queued', attempts_forgiven = t.attempts_count, failed_at = null, completed_at = null, error_message = null,
+      status = case st.step_type when 'wait' then 'waiting' else 'queued' end, attempts_forgiven = t.attempts_count, failed_at = null, completed_at = null, error_message = null,
       output = null, requeued_count = 0, permanently_stalled_at = null, message_id = null
+    from pgflow.steps st
     where t.run_id = retry_run.run_id and t.status in ('failed', 'cancelled')
+      and st.flow_slug = t.flow_slug and st.step_slug = t.step_slug
       and exists (select from pgflow.step_states s where s.run_id = t.run_id and s.step_slug = t.step_slug and s.status = 'started')
     returning t as task
   )
-  select array_agg(a.task) into v_tasks from again a;
+  select array_agg(a.task) filter (where (a.task).status = 'queued'), array_agg(a.task) filter (where (a.task).status = 'waiting')
+  into v_tasks, v_waiting from again a;
   perform pgflow._resend_messages(v_tasks);
+  insert into pgflow.waits (run_id, step_slug, opened_at, due_at)
+  select w.run_id, w.step_slug, pgflow.clock(), pgflow.clock() + make_interval(secs => st.opt_timeout)
+  from unnest(v_waiting) w join pgflow.steps st on st.flow_slug = w.flow_slug and st.step_slug = w.step_slug;
 
   -- Steps that had started in the very call that failed the run were never dispatched.
   select array_agg(s) filter (where s.status = 'started' and t.run_id is null),
@@ -2930,11 +3303,16 @@ begin
   perform pgflow._send_events(null, v_restarted, null, null);
   if v_judged is not null then
     v_judged := pgflow._start_judged_steps(v_judged);
+    select array_agg(j) filter (where st.step_type <> 'wait'), array_agg(j) filter (where st.step_type = 'wait')
+    into v_started, v_opened
+    from unnest(v_judged) j join pgflow.steps st on st.flow_slug = j.flow_slug and st.step_slug = j.step_slug
+    where j.status = 'started';
   end if;
   perform pgflow._advance(
     (select array_agg(j) from unnest(v_judged) j where j.status in ('completed', 'skipped')),
-    v_undispatched || (select array_agg(j) from unnest(v_judged) j where j.status = 'started'),
-    (select array_agg(row(j.run_id, j.step_slug, j.error_message)::pgflow._failed_step) from unnest(v_judged) j where j.status = 'failed'));
+    v_undispatched || v_started,
+    (select array_agg(row(j.run_id, j.step_slug, j.error_message)::pgflow._failed_step) from unnest(v_judged) j where j.status = 'failed'),
+    p_opened => v_opened);
   return query select r.* from pgflow.runs r where r.run_id = retry_run.run_id;
 end $$;
 comment on function pgflow.retry_run(uuid) is
@@ -3193,6 +3571,38 @@ begin
       where s.flow_slug = p_task.flow_slug and s.step_slug = p_task.step_slug);
 end $$;
 
+-- 50_recovery/_expire_waits.sql
+-- Ends the waits of these runs that are due: a wait that timed out has failed, and when_exhausted says what follows. The
+-- caller holds the runs. Returns how many there were.
+create function pgflow._expire_waits(p_run_ids uuid[])
+returns integer
+language plpgsql
+as $$
+declare
+  v_expired pgflow._ended_task[];
+  v_result record;
+begin
+  with due as (
+    delete from pgflow.waits w using unnest(p_run_ids) u(run_id)
+    where w.run_id = u.run_id and w.due_at <= pgflow.clock()
+    returning w.run_id, w.step_slug, w.due_at
+  ), changed as (
+    update pgflow.step_tasks t set
+      status = 'failed', failed_at = greatest(pgflow.clock(), t.queued_at),
+      error_message = format('Timed out: nobody resumed this wait before %s', to_char(d.due_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'))
+    from due d
+    where t.run_id = d.run_id and t.step_slug = d.step_slug and t.status = 'waiting'
+    returning row(t.flow_slug, t.run_id, t.step_slug, t.task_index, t.queue_name, t.message_id, null, t.error_message)::pgflow._ended_task as task
+  )
+  select array_agg(c.task) into v_expired from changed c;
+  if v_expired is null then
+    return 0;
+  end if;
+  v_result := pgflow._exhaust_steps(v_expired);
+  perform pgflow._advance(v_result.skipped_steps, null, v_result.failed_steps);
+  return cardinality(v_expired);
+end $$;
+
 -- 50_recovery/_names_attempt.sql
 -- Whether an entry of release_tasks can be read. (pg_input_is_valid, which would ask without a subtransaction, came after Postgres 15.)
 create function pgflow._names_attempt(p_entry jsonb)
@@ -3326,7 +3736,7 @@ declare
   v_ids bigint[];
   v_run_ids uuid[];
 begin
-  for v_queue in select distinct s.queue_name from pgflow.steps s order by s.queue_name loop
+  for v_queue in select distinct s.queue_name from pgflow._routes s order by s.queue_name loop
     begin
       execute format('select array_agg(q.msg_id) from pgmq.%I q where q.read_ct > 0 and q.vt <= clock_timestamp() + interval ''5 seconds''',
                      pgmq.format_table_name(v_queue, 'q')) into v_ids;
@@ -3371,7 +3781,7 @@ as $$
 declare
   v_queue text;
 begin
-  for v_queue in select distinct s.queue_name from pgflow.steps s order by s.queue_name loop
+  for v_queue in select distinct s.queue_name from pgflow._routes s order by s.queue_name loop
     begin
       return query execute format(
         'select t.* from pgflow.runs r join pgflow.step_tasks t on t.run_id = r.run_id
@@ -3387,7 +3797,7 @@ begin
   -- In a queue that no route names there is nobody to read it.
   return query select t.* from pgflow.runs r join pgflow.step_tasks t on t.run_id = r.run_id
     where r.status = 'started' and t.status in ('queued', 'started')
-      and not exists (select from pgflow.steps s where s.queue_name = t.queue_name);
+      and not exists (select from pgflow._routes s where s.queue_name = t.queue_name);
 end $$;
 
 -- 50_recovery/liveness_audit.sql
@@ -3402,6 +3812,11 @@ create view pgflow.liveness_audit as
   join pgflow.flows f on f.flow_slug = t.flow_slug
   where t.status = 'queued'
      or t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30) < pgflow.clock()
+  union all
+  select 'task', t.flow_slug, t.run_id, t.step_slug, t.task_index, 'waiting, but it is not among the open waits'
+  from pgflow.runs r join pgflow.step_tasks t on t.run_id = r.run_id
+  where r.status = 'started' and t.status = 'waiting' and not exists (
+    select from pgflow.waits w where w.run_id = t.run_id and w.step_slug = t.step_slug and w.opened_at is not null)
   union all
   select 'step', s.flow_slug, s.run_id, s.step_slug, null,
          case when s.status = 'started' then 'started, but it has no open task' else 'its dependencies have ended, but it did not start' end
@@ -3508,7 +3923,7 @@ end $$;
 comment on function pgflow.repair_liveness() is 'Sends the messages again that liveness_audit misses; returns how many. Steps and runs without a next actor are defects: report them.';
 
 -- 50_recovery/requeue_stalled_tasks.sql
--- Called by cron and by workers that met a stalled task. Takes runs in id order with skip locked (a busy run is alive,
+-- Called by cron and by workers that met a stalled task. Ends the waits that are due, too. Takes runs in id order with skip locked (a busy run is alive,
 -- and the next pass sees it), then their tasks, states and messages, like a settlement.
 create function pgflow.requeue_stalled_tasks()
 returns integer
@@ -3517,7 +3932,7 @@ set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan
 set enable_mergejoin = off set jit = off
 as $$
 declare
-  v_suspects uuid[] := pgflow._stalled_run_ids();
+  v_suspects uuid[] := pgflow._stalled_run_ids() || array(select w.run_id from pgflow.waits w where w.due_at <= pgflow.clock());
   v_runs uuid[];
 begin
   select array_agg(l.run_id) into v_runs from (
@@ -3531,10 +3946,11 @@ begin
   if v_runs is null then
     return 0;
   end if;
+  perform pgflow._expire_waits(v_runs);
   return pgflow._recover_stalled_tasks(v_runs);
 end $$;
 comment on function pgflow.requeue_stalled_tasks() is
-  'Puts tasks back whose worker did not report before started_at + effective timeout + 30 s; ends those without attempts or requeues left. Returns how many were put back.';
+  'Puts tasks back whose worker did not report before started_at + effective timeout + 30 s; ends those without attempts or requeues left, and waits whose timeout has come. Returns how many were put back.';
 
 -- 50_recovery/setup_requeue_stalled_tasks_cron.sql
 create function pgflow.setup_requeue_stalled_tasks_cron(cron_interval text default '15 seconds')
@@ -4134,7 +4550,7 @@ as $$
 begin
   return query
     select distinct x.function_name from pgflow._queue_functions x
-    where x.queue_name in (select s.queue_name from pgflow.steps s where s.flow_slug = flow_worker_functions.flow_slug)
+    where x.queue_name in (select s.queue_name from pgflow._routes s where s.flow_slug = flow_worker_functions.flow_slug)
        -- A grouped function bears the name of its flow.
        or (x.queue_name = lower(flow_worker_functions.flow_slug)
            and exists (select from pgflow.flows f where f.flow_slug = flow_worker_functions.flow_slug))
@@ -4194,7 +4610,7 @@ comment on function pgflow.prune_workers() is 'Deletes workers that were last he
 create view pgflow.queue_coverage as
   with queues as (
     select q.queue_name, d.depth, d.oldest_age
-    from (select distinct s.queue_name from pgflow.steps s) q
+    from (select distinct s.queue_name from pgflow._routes s) q
     left join lateral pgflow._queue_depth(q.queue_name) d on true
   ), live as (
     select w.queue_name, count(*)::integer as live_workers
@@ -4209,7 +4625,7 @@ create view pgflow.queue_coverage as
   )
   select s.flow_slug, s.step_slug, s.step_index, s.queue_name, q.depth, q.oldest_age,
          coalesce(l.live_workers, 0) as live_workers, f.function_names, coalesce(f.fenced, false) as fenced, f.fence
-  from pgflow.steps s
+  from pgflow._routes s
   join queues q on q.queue_name = s.queue_name
   left join live l on l.queue_name = s.queue_name
   left join functions f on f.queue_name = s.queue_name;
@@ -4311,7 +4727,7 @@ comment on function pgflow.track_worker_function(text, text) is 'Makes a worker 
 -- 60_worker/unsupported_messages.sql
 create view pgflow.unsupported_messages as
   select q.queue_name, m.msg_id as message_id, m.read_ct as read_count, m.enqueued_at, m.vt as visible_at
-  from (select distinct s.queue_name from pgflow.steps s) q
+  from (select distinct s.queue_name from pgflow._routes s) q
   cross join lateral pgflow._messages_without_task(q.queue_name) m;
 comment on view pgflow.unsupported_messages is 'Messages in Starflow''s queues that no task knows, without their bodies: sent by hand, or left by something else.';
 
@@ -4321,10 +4737,11 @@ create view pgflow.version_drain as
          (select count(*) from pgflow.runs r where r.flow_slug = f.flow_slug and r.status = 'started') as open_runs,
          (select min(r.started_at) from pgflow.runs r where r.flow_slug = f.flow_slug and r.status = 'started') as oldest_open_run_at,
          (select count(*) from pgflow.workers w
-          where w.queue_name in (select s.queue_name from pgflow.steps s where s.flow_slug = f.flow_slug)
-            and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w)) as live_workers
+          where w.queue_name in (select s.queue_name from pgflow._routes s where s.flow_slug = f.flow_slug)
+            and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w)) as live_workers,
+         (select count(*) from pgflow.open_waits w where w.flow_slug = f.flow_slug) as open_waits
   from pgflow.flows f;
-comment on view pgflow.version_drain is 'What is left of each concrete flow: open runs and the workers that serve them.';
+comment on view pgflow.version_drain is 'What is left of each concrete flow: open runs, the workers that serve them, and the waits that only a resume or their timeout ends.';
 
 -- 60_worker/worker_heartbeat.sql
 create function pgflow.worker_heartbeat(worker_id uuid)
@@ -4337,6 +4754,1363 @@ begin
   return (pgflow._worker_state(worker_heartbeat.worker_id)).state;
 end $$;
 comment on function pgflow.worker_heartbeat(uuid) is 'Every 5 s from each worker. Answers whether to go on: running, deprecated, fenced or unknown.';
+
+-- 70_engine/01_tables.sql
+create schema if not exists starflow;
+comment on schema starflow is 'Whole runs that are executed by runners. Written through its functions only.';
+
+create table starflow.workflow_definitions (
+  id uuid not null default pgflow.new_run_id(),
+  flow_slug text not null,
+  shape_hash text not null,
+  shape jsonb not null,
+  created_at timestamptz not null default now(),
+  constraint workflow_definitions_pkey primary key (id),
+  constraint workflow_definitions_flow_slug_shape_hash_key unique (flow_slug, shape_hash),
+  constraint workflow_definitions_slug_is_valid check (pgflow.is_valid_slug(flow_slug)),
+  constraint workflow_definitions_shape_is_object check (jsonb_typeof(shape) = 'object')
+);
+comment on table starflow.workflow_definitions is 'What runs are tied to: one row per flow slug and shape. A runner claims runs of the definitions that its code has.';
+comment on column starflow.workflow_definitions.shape_hash is 'SHA-256 of the structure, in hex: what runners compare.';
+comment on column starflow.workflow_definitions.shape is 'Steps, order, types, dependencies, conditions and skip modes.';
+
+-- A heartbeat changes lease_until, which has an index, so it is no HOT update: the free part of a page keeps it near.
+create table starflow.workflow_runs (
+  id uuid not null default pgflow.new_run_id(),
+  template_id text,
+  workspace_id text not null default 'celestial',
+  env text not null default 'prod',
+  status text not null default 'running',
+  input jsonb not null default 'null',
+  output jsonb,
+  error text,
+  checkpoint_json jsonb,
+  paused_nodes text[],
+  phase text,
+  definition_id uuid,
+  idempotency_key text,
+  claim_state text not null default 'running',
+  claim_state_at timestamptz not null default now(),
+  runner_pool text,
+  leased_by text,
+  lease_until timestamptz,
+  last_heartbeat timestamptz,
+  claim_attempts integer not null default 0,
+  created_at timestamptz not null default now(),
+  queued_at timestamptz,
+  available_at timestamptz,
+  started_at timestamptz,
+  completed_at timestamptz,
+  cancelled_at timestamptz,
+  duration_ms integer,
+  constraint workflow_runs_pkey primary key (id),
+  constraint workflow_runs_definition_id_fkey foreign key (definition_id) references starflow.workflow_definitions (id),
+  constraint workflow_runs_status_is_valid check (status in ('queued', 'running', 'paused', 'success', 'error', 'cancelled')),
+  constraint workflow_runs_claim_state_is_valid check (
+    claim_state in ('queued', 'claimed', 'running', 'paused', 'complete', 'failed', 'abandoned')),
+  -- Which claim states a status goes with: the table of README.md.
+  constraint workflow_runs_claim_state_fits_status check (case status
+    when 'queued' then claim_state in ('queued', 'claimed')
+    when 'running' then claim_state = 'running'
+    when 'paused' then claim_state in ('queued', 'claimed', 'running', 'paused')
+    when 'error' then claim_state in ('failed', 'abandoned')
+    else claim_state = 'complete' end),
+  constraint workflow_runs_lease_is_whole check ((leased_by is null) = (lease_until is null)),
+  constraint workflow_runs_nobody_holds_what_waits check (leased_by is null or claim_state not in ('queued', 'paused')),
+  constraint workflow_runs_claimed_is_held check (claim_state <> 'claimed' or leased_by is not null),
+  constraint workflow_runs_queued_since_when check (claim_state <> 'queued' or (queued_at is not null and available_at is not null)),
+  constraint workflow_runs_paused_nodes_only_while_paused check ((status = 'paused') = (paused_nodes is not null)),
+  constraint workflow_runs_checkpoint_only_of_open_run check (checkpoint_json is null or status not in ('success', 'error', 'cancelled')),
+  constraint workflow_runs_output_only_of_success check (output is null or status = 'success'),
+  constraint workflow_runs_error_only_of_error check ((status = 'error') = (error is not null)),
+  constraint workflow_runs_cancelled_at_matches_status check ((status = 'cancelled') = (cancelled_at is not null)),
+  constraint workflow_runs_completed_at_matches_status check ((status in ('success', 'error')) = (completed_at is not null)),
+  constraint workflow_runs_claim_attempts_check check (claim_attempts >= 0),
+  constraint workflow_runs_duration_ms_check check (duration_ms >= 0)
+) with (fillfactor = 70);
+-- The claim: the oldest queued runs of a pool. Only queued runs are in it, however many have ended.
+create index idx_workflow_runs_claim_pool on starflow.workflow_runs (claim_state, runner_pool, queued_at) where claim_state = 'queued';
+-- The sweep: leases that are over, and what is executed without any.
+create index idx_workflow_runs_lease_until on starflow.workflow_runs (lease_until) where lease_until is not null;
+create index idx_workflow_runs_leaseless on starflow.workflow_runs (claim_state_at) where lease_until is null and claim_state = 'running';
+-- Lists of runs: by start for dashboards, by creation (which queued runs have too) for pages.
+create index idx_workflow_runs_workspace_started on starflow.workflow_runs (workspace_id, env, started_at desc);
+create index idx_workflow_runs_workspace_created on starflow.workflow_runs (workspace_id, env, created_at desc, id desc);
+create index idx_workflow_runs_created on starflow.workflow_runs (created_at desc, id desc);
+create index idx_workflow_runs_definition on starflow.workflow_runs (definition_id);
+create unique index idx_workflow_runs_idempotency_key on starflow.workflow_runs (workspace_id, env, idempotency_key)
+  where idempotency_key is not null;
+comment on table starflow.workflow_runs is 'One row per run. status is for whoever watches it, claim_state for runners; (leased_by, claim_attempts) is the fencing token of all that a runner writes.';
+comment on column starflow.workflow_runs.template_id is 'The flow slug.';
+comment on column starflow.workflow_runs.workspace_id is 'Whose run it is.';
+comment on column starflow.workflow_runs.checkpoint_json is 'What is kept of the run while it is paused. Its resume and its end clear it.';
+comment on column starflow.workflow_runs.paused_nodes is 'The nodes that a paused run waits for, as its runner said when it paused.';
+comment on column starflow.workflow_runs.phase is 'The last phase that was recorded.';
+comment on column starflow.workflow_runs.idempotency_key is 'The same key again in this workspace and env gives this run.';
+comment on column starflow.workflow_runs.claim_state_at is 'Since when claim_state is what it is.';
+comment on column starflow.workflow_runs.runner_pool is 'Only runners of this pool claim it; null: any runner.';
+comment on column starflow.workflow_runs.leased_by is 'The runner that holds the run.';
+comment on column starflow.workflow_runs.lease_until is 'When the lease is over unless it is refreshed. The sweep takes the run away then, nothing else does.';
+comment on column starflow.workflow_runs.last_heartbeat is 'When the lease was refreshed last. For people.';
+comment on column starflow.workflow_runs.claim_attempts is 'Grows with every claim and never shrinks.';
+comment on column starflow.workflow_runs.queued_at is 'When it was queued last: claims go by it.';
+comment on column starflow.workflow_runs.available_at is 'Not claimed before this.';
+comment on column starflow.workflow_runs.started_at is 'When a runner executed it first.';
+comment on column starflow.workflow_runs.completed_at is 'When it succeeded or failed.';
+
+create table starflow.workflow_run_events (
+  id bigserial not null,
+  run_id uuid not null,
+  event_type text not null,
+  node_id text,
+  payload_json jsonb,
+  created_at timestamptz not null default now(),
+  constraint workflow_run_events_pkey primary key (id),
+  constraint workflow_run_events_run_id_fkey foreign key (run_id) references starflow.workflow_runs (id) on delete cascade,
+  constraint workflow_run_events_event_type_is_valid check (event_type in (
+    'node_start', 'node_complete', 'node_error', 'node_retry', 'node_skip', 'run_started', 'run_paused', 'run_resumed',
+    'run_completed', 'run_failed', 'run_cancelled', 'run_retried', 'run_released', 'phase', 'variable', 'runner_lost')),
+  constraint workflow_run_events_node_id_matches_type check ((node_id is not null) = (event_type like 'node\_%'))
+);
+create index idx_workflow_run_events_run on starflow.workflow_run_events (run_id, id);
+create index idx_workflow_run_events_node on starflow.workflow_run_events (run_id, node_id, id) where node_id is not null;
+create index idx_workflow_run_events_variable on starflow.workflow_run_events (run_id, (payload_json ->> 'key'), id) where event_type = 'variable';
+create unique index idx_workflow_run_events_one_output on starflow.workflow_run_events (run_id, node_id) where event_type = 'node_complete';
+comment on table starflow.workflow_run_events is 'What happened to runs, append-only. What a run has come to is read from its events in the order of their ids, which within a run is the order in which they became visible.';
+comment on column starflow.workflow_run_events.node_id is 'The step slug, or slug[3] for an element of a map.';
+comment on column starflow.workflow_run_events.payload_json is 'Inputs, outputs, errors and what else the type has.';
+
+create table starflow.workflow_waits (
+  run_id uuid not null,
+  node_id text not null,
+  status text not null,
+  payload_json jsonb,
+  opened_at timestamptz,
+  due_at timestamptz,
+  ended_at timestamptz,
+  created_at timestamptz not null default now(),
+  constraint workflow_waits_pkey primary key (run_id, node_id),
+  constraint workflow_waits_run_id_fkey foreign key (run_id) references starflow.workflow_runs (id) on delete cascade,
+  constraint workflow_waits_status_is_valid check (status in ('early', 'open', 'resumed', 'timed_out')),
+  constraint workflow_waits_payload_matches_status check ((status in ('early', 'resumed')) = (payload_json is not null)),
+  constraint workflow_waits_opened_at_matches_status check ((status = 'early') = (opened_at is null)),
+  constraint workflow_waits_ended_at_matches_status check ((status in ('resumed', 'timed_out')) = (ended_at is not null))
+);
+create index idx_workflow_waits_due on starflow.workflow_waits (due_at) where status = 'open' and due_at is not null;
+create index idx_workflow_waits_open on starflow.workflow_waits (opened_at) where status = 'open';
+comment on table starflow.workflow_waits is 'Durable waits: a payload is stored once per wait, may arrive before the wait opens, and comes too late by the clock of the database.';
+comment on column starflow.workflow_waits.status is 'early: resumed before it was opened. resumed and timed_out are ends.';
+comment on column starflow.workflow_waits.due_at is 'When it times out; null: never.';
+
+create table starflow.workflow_session_vars (
+  session_id text not null,
+  key text not null,
+  value_json jsonb not null,
+  run_id uuid,
+  keep_until timestamptz,
+  updated_at timestamptz not null default now(),
+  constraint workflow_session_vars_pkey primary key (session_id, key),
+  constraint workflow_session_vars_run_id_fkey foreign key (run_id) references starflow.workflow_runs (id) on delete set null
+);
+create index idx_workflow_session_vars_run on starflow.workflow_session_vars (run_id);
+create index idx_workflow_session_vars_keep_until on starflow.workflow_session_vars (keep_until) where keep_until is not null;
+comment on table starflow.workflow_session_vars is 'Values that steps share, within a run or across runs.';
+comment on column starflow.workflow_session_vars.run_id is 'The run that wrote it last: with its end the variable goes, unless keep_until is set.';
+comment on column starflow.workflow_session_vars.keep_until is 'Until when it outlives its run.';
+
+create table starflow.workflow_runners (
+  runner_id text not null,
+  runner_pool text,
+  capacity integer not null,
+  definition_ids uuid[] not null default '{}',
+  live_until timestamptz not null,
+  last_heartbeat timestamptz not null,
+  started_at timestamptz not null default now(),
+  constraint workflow_runners_pkey primary key (runner_id),
+  constraint workflow_runners_capacity_check check (capacity >= 0)
+);
+comment on table starflow.workflow_runners is 'Runners as they announce themselves with each heartbeat. Nothing is decided by it: it tells which queued runs nobody serves, and why.';
+comment on column starflow.workflow_runners.definition_ids is 'The definitions that its code has.';
+comment on column starflow.workflow_runners.live_until is 'Until when it counts as live without another heartbeat.';
+
+create table starflow.worker_jobs (
+  id uuid not null default pgflow.new_run_id(),
+  run_id uuid not null,
+  node_id text not null,
+  kind text not null,
+  payload jsonb not null default 'null',
+  status text not null default 'queued',
+  leased_by text,
+  lease_until timestamptz,
+  attempt integer not null default 0,
+  idempotency_key text,
+  result jsonb,
+  error text,
+  created_at timestamptz not null default now(),
+  completed_at timestamptz,
+  constraint worker_jobs_pkey primary key (id),
+  constraint worker_jobs_run_id_fkey foreign key (run_id) references starflow.workflow_runs (id) on delete cascade,
+  constraint worker_jobs_run_id_idempotency_key_key unique (run_id, idempotency_key),
+  constraint worker_jobs_status_is_valid check (status in ('queued', 'leased', 'completed', 'failed', 'cancelled')),
+  constraint worker_jobs_lease_matches_status check (
+    (status = 'leased') = (leased_by is not null) and (leased_by is null) = (lease_until is null)),
+  constraint worker_jobs_result_only_of_completed check (result is null or status = 'completed'),
+  constraint worker_jobs_error_only_of_failed check (error is null or status in ('queued', 'leased', 'failed')),
+  constraint worker_jobs_completed_at_matches_status check ((status in ('completed', 'failed', 'cancelled')) = (completed_at is not null)),
+  constraint worker_jobs_attempt_check check (attempt >= 0)
+);
+create index idx_worker_jobs_queued on starflow.worker_jobs (kind, created_at) where status = 'queued';
+create index idx_worker_jobs_lease_until on starflow.worker_jobs (lease_until) where lease_until is not null;
+comment on table starflow.worker_jobs is 'Steps that an external worker serves, in any language.';
+comment on column starflow.worker_jobs.kind is 'What a worker asks for.';
+comment on column starflow.worker_jobs.attempt is 'Grows with every lease: with leased_by the fencing token of the worker''s report.';
+comment on column starflow.worker_jobs.idempotency_key is 'The same key again within the run gives the same job.';
+comment on column starflow.worker_jobs.error is 'Of the last attempt that failed.';
+
+-- 70_engine/_append_event.sql
+-- The caller holds the run.
+create function starflow._append_event(p_run_id uuid, p_event_type text, p_node_id text, p_payload jsonb)
+returns void
+language plpgsql
+as $$
+begin
+  insert into starflow.workflow_run_events (run_id, event_type, node_id, payload_json, created_at)
+  values (p_run_id, p_event_type, p_node_id, p_payload, pgflow.clock());
+end $$;
+
+-- 70_engine/_append_node_event.sql
+-- Appends an event of a node unless it is a repetition after a lost answer: the node's last event, of the same attempt, and
+-- the run has not changed hands since. The caller holds the run.
+create function starflow._append_node_event(p_run_id uuid, p_event_type text, p_node_id text, p_payload jsonb)
+returns void
+language plpgsql
+as $$
+declare
+  v_last record;
+begin
+  select e.id, e.event_type, e.payload_json -> 'attempt' as attempt into v_last
+  from starflow.workflow_run_events e
+  where e.run_id = p_run_id and e.node_id = p_node_id
+  order by e.run_id, e.node_id, e.id desc limit 1;
+  if v_last.event_type = p_event_type and v_last.attempt is not distinct from p_payload -> 'attempt' and not exists (
+    select from starflow.workflow_run_events e
+    where e.run_id = p_run_id and e.id > v_last.id
+      and e.event_type in ('runner_lost', 'run_released', 'run_resumed', 'run_retried'))
+  then
+    return;
+  end if;
+  perform starflow._append_event(p_run_id, p_event_type, p_node_id, p_payload);
+end $$;
+
+-- 70_engine/_check_claim.sql
+-- The fence. With a runner and claim, that claim must be the run's current one; without, nobody may hold the run. That a lease
+-- is over ends no claim: only the sweep does, or whoever cancels the run.
+create function starflow._check_claim(p_run starflow.workflow_runs, p_runner_id text, p_claim_attempts integer)
+returns void
+language plpgsql
+as $$
+begin
+  if p_runner_id is null then
+    if p_run.leased_by is not null then
+      perform pgflow._raise('SF801', format('Run %s is held by runner "%s".', p_run.id, p_run.leased_by),
+        format('Its claim is %s, until %s or longer. This write came without a claim.', p_run.claim_attempts, p_run.lease_until),
+        'Write with that claim, or wait until the run is given up.');
+    end if;
+  elsif p_run.leased_by is distinct from p_runner_id or p_run.claim_attempts is distinct from p_claim_attempts then
+    perform pgflow._raise('SF801', format('Runner "%s" no longer holds run %s.', p_runner_id, p_run.id),
+      format('It came with claim %s. The run is %s (%s), its claim %s, held by %s.', coalesce(p_claim_attempts::text, 'null'), p_run.status,
+             p_run.claim_state, p_run.claim_attempts, coalesce('"' || p_run.leased_by || '"', 'nobody')),
+      'Stop executing the run. Whoever holds it goes on with it.');
+  end if;
+end $$;
+
+-- 70_engine/_check_same_run.sql
+-- An id, or an idempotency key, that is used again must mean the same run.
+create function starflow._check_same_run(p_run starflow.workflow_runs, p_template_id text, p_workspace_id text, p_env text)
+returns void
+language plpgsql
+as $$
+begin
+  if p_run.workspace_id is distinct from p_workspace_id then
+    perform pgflow._raise('SF202', format('Run %s already exists.', p_run.id), 'It is not a run of this workspace.',
+      'Use another id, or leave it out.');
+  end if;
+  if p_run.template_id is distinct from p_template_id or p_run.env is distinct from p_env then
+    perform pgflow._raise('SF202', format('Run %s already exists and belongs to flow "%s".', p_run.id, p_run.template_id),
+      format('It is of env "%s"; asked for was a run of flow "%s" in env "%s".', p_run.env, p_template_id, p_env),
+      'Use another id or idempotency key, or leave it out.');
+  end if;
+end $$;
+
+-- 70_engine/_end_run.sql
+-- Gives a run its end and drops what goes with it: its checkpoint, its open waits, its session variables without keepUntil.
+-- The lease is left to the caller. The caller holds the row.
+create function starflow._end_run(
+  p_run starflow.workflow_runs, p_status text, p_claim_state text, p_output jsonb default null, p_error text default null,
+  p_duration_ms bigint default null)
+returns void
+language plpgsql
+as $$
+declare
+  v_now timestamptz := greatest(pgflow.clock(), p_run.started_at);
+begin
+  update starflow.workflow_runs r set
+    status = p_status, claim_state = p_claim_state, claim_state_at = v_now, output = p_output, error = p_error,
+    checkpoint_json = null, paused_nodes = null,
+    completed_at = case when p_status <> 'cancelled' then v_now end,
+    cancelled_at = case when p_status = 'cancelled' then v_now end,
+    -- Runs may last longer than the 24 days that the column can tell.
+    duration_ms = least(greatest(coalesce(p_duration_ms, extract(epoch from v_now - p_run.started_at) * 1000), 0), 2147483647)
+  where r.id = p_run.id;
+  delete from starflow.workflow_waits w where w.run_id = p_run.id and w.status = 'open';
+  delete from starflow.workflow_session_vars v where v.run_id = p_run.id and v.keep_until is null;
+end $$;
+
+-- 70_engine/_has_ended.sql
+create function starflow._has_ended(p_status text)
+returns boolean
+language sql immutable
+return p_status in ('success', 'error', 'cancelled');
+
+-- 70_engine/_is_spent.sql
+-- Whether this claim was the last one of the run and was given up or taken away since: to give it up (again) has no effect.
+create function starflow._is_spent(p_run starflow.workflow_runs, p_runner_id text, p_claim_attempts integer)
+returns boolean
+language sql immutable
+return p_runner_id is not null and (p_run).leased_by is null and (p_run).claim_attempts = p_claim_attempts;
+
+-- 70_engine/_iso.sql
+-- An instant in a payload, the same whatever the time zone of the session.
+create function starflow._iso(p_at timestamptz)
+returns text
+language sql stable
+return to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
+
+-- 70_engine/_lock_open_run.sql
+-- How the journal comes to a run: locked, by its claim, and not ended.
+create function starflow._lock_open_run(p_run_id uuid, p_runner_id text, p_claim_attempts integer)
+returns starflow.workflow_runs
+language plpgsql
+as $$
+declare
+  v_run starflow.workflow_runs := starflow._lock_run(p_run_id);
+begin
+  perform starflow._check_claim(v_run, p_runner_id, p_claim_attempts);
+  perform starflow._refuse_end(v_run);
+  return v_run;
+end $$;
+
+-- 70_engine/_lock_run.sql
+-- Everything else of a run (waits, variables, events) is written after its row was locked, so that the ids of its events become
+-- visible in their order. Who waited here sees what the former holder committed: the next statement takes a new snapshot.
+create function starflow._lock_run(p_run_id uuid)
+returns starflow.workflow_runs
+language plpgsql
+as $$
+declare
+  v_run starflow.workflow_runs;
+begin
+  select * into v_run from starflow.workflow_runs r where r.id = p_run_id for no key update;
+  if v_run.id is null then
+    perform pgflow._raise('SF802', format('Run %s does not exist.', p_run_id), 'This database keeps no run of that id.',
+      'Check the id, and that this is the database of the run.');
+  end if;
+  return v_run;
+end $$;
+
+-- 70_engine/_lose_runner.sql
+-- A run has lost its runner. It goes back to the queue as long as it did so fewer than max_losses times since it got on:
+-- since its last completed node, or since somebody retried it. claim_attempts is no such count: it only grows. The caller
+-- holds the row.
+create function starflow._lose_runner(p_run starflow.workflow_runs, p_max_losses integer, p_reason text)
+returns text
+language plpgsql
+as $$
+declare
+  v_progress_id bigint;
+  v_losses integer;
+begin
+  select e.id into v_progress_id from starflow.workflow_run_events e
+  where e.run_id = p_run.id and e.event_type in ('node_complete', 'run_retried')
+  order by e.run_id desc, e.id desc limit 1;
+  select count(*) into v_losses from starflow.workflow_run_events e
+  where e.run_id = p_run.id and e.id > coalesce(v_progress_id, 0) and e.event_type = 'runner_lost';
+
+  perform starflow._append_event(p_run.id, 'runner_lost', null, jsonb_build_object('runner_id', p_run.leased_by, 'reason', p_reason));
+  if v_losses < p_max_losses then
+    perform starflow._queue_run(p_run);
+    return 'requeued';
+  end if;
+  perform starflow._end_run(p_run, 'error', 'abandoned', null, p_reason);
+  update starflow.workflow_runs r set leased_by = null, lease_until = null where r.id = p_run.id;
+  perform starflow._append_event(p_run.id, 'run_failed', null, jsonb_build_object('error', jsonb_build_object(
+    'name', 'RunnerLostError', 'message', p_reason)));
+  return 'abandoned';
+end $$;
+
+-- 70_engine/_milliseconds.sql
+create function starflow._milliseconds(p_ms bigint)
+returns interval
+language sql immutable
+return p_ms * interval '1 millisecond';
+
+-- 70_engine/_queue_run.sql
+-- Puts a run into the queue, behind a delay. Nobody holds it then; its status becomes queued unless it is paused. The caller
+-- holds the row.
+create function starflow._queue_run(p_run starflow.workflow_runs, p_delay_ms bigint default 0)
+returns void
+language plpgsql
+as $$
+begin
+  update starflow.workflow_runs r set
+    status = case r.status when 'paused' then 'paused' else 'queued' end,
+    claim_state = 'queued', claim_state_at = pgflow.clock(), leased_by = null, lease_until = null,
+    queued_at = pgflow.clock(), available_at = pgflow.clock() + starflow._milliseconds(p_delay_ms)
+  where r.id = p_run.id;
+  if p_delay_ms <= 0 then
+    perform starflow._wake_runners(p_run.runner_pool);
+  end if;
+end $$;
+
+-- 70_engine/_refuse_end.sql
+create function starflow._refuse_end(p_run starflow.workflow_runs)
+returns void
+language plpgsql
+as $$
+begin
+  if starflow._has_ended(p_run.status) then
+    perform pgflow._raise('SF801', format('Run %s has ended.', p_run.id), format('Its status is %s. Ends are final.', p_run.status),
+      'Stop executing the run. A failed or cancelled one can be retried.');
+  end if;
+end $$;
+
+-- 70_engine/_wait_is_over.sql
+-- A wait of this run has just ended: queues the run if it does nothing but wait. One that a runner still holds is queued by
+-- clear_lease, one that executes something else reads the wait when it comes to it. The caller holds the row.
+create function starflow._wait_is_over(p_run starflow.workflow_runs)
+returns void
+language plpgsql
+as $$
+begin
+  if p_run.claim_state = 'paused' then
+    perform starflow._queue_run(p_run);
+  end if;
+end $$;
+
+-- 70_engine/_wake_runners.sql
+-- Tells listening runners that a run of this pool can be claimed; they hear it when the transaction commits. A hint: who does
+-- not listen asks at its interval.
+create function starflow._wake_runners(p_runner_pool text)
+returns void
+language plpgsql
+as $$
+begin
+  perform pg_notify('starflow_queue', coalesce(p_runner_pool, ''));
+end $$;
+
+-- 70_engine/cancel_run.sql
+create function starflow.cancel_run(run_id uuid, reason text default null)
+returns boolean
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_run starflow.workflow_runs := starflow._lock_run(cancel_run.run_id);
+begin
+  if starflow._has_ended(v_run.status) then
+    return false;
+  end if;
+  perform starflow._end_run(v_run, 'cancelled', 'complete');
+  update starflow.workflow_runs r set leased_by = null, lease_until = null where r.id = cancel_run.run_id;
+  perform starflow._append_event(cancel_run.run_id, 'run_cancelled', null, jsonb_build_object('reason', cancel_run.reason));
+  return true;
+end $$;
+comment on function starflow.cancel_run(uuid, text) is
+  'Ends the run as cancelled; a runner that executes it is refused at its next write or heartbeat. False when the run had ended already.';
+
+-- 70_engine/claim_next_queued_run.sql
+-- Candidates are read without a lock, the oldest of either pool, and then one is taken: the first that nobody else locks. Two
+-- index scans that end after a few rows each, because a single one over "my pool or nobody's" would sort the whole queue.
+-- 32 of each: more than claims that meet at the same moment, since each holds its run for the rest of its transaction only.
+-- The settings keep a plan that was made while the table was empty from reading it whole later.
+create function starflow.claim_next_queued_run(
+  runner_id text, lease_ttl_ms bigint, definition_ids uuid[], runner_pool text default null)
+returns setof starflow.workflow_runs
+language plpgsql
+set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+begin
+  return query
+    with candidates as materialized (
+      (select r.id, r.queued_at from starflow.workflow_runs r
+       where r.claim_state = 'queued' and r.runner_pool is null
+         and r.available_at <= pgflow.clock() and r.definition_id = any (claim_next_queued_run.definition_ids)
+       order by r.runner_pool, r.queued_at limit 32)
+      union all
+      (select r.id, r.queued_at from starflow.workflow_runs r
+       where r.claim_state = 'queued' and r.runner_pool = claim_next_queued_run.runner_pool
+         and r.available_at <= pgflow.clock() and r.definition_id = any (claim_next_queued_run.definition_ids)
+       order by r.runner_pool, r.queued_at limit 32)
+    ), taken as materialized (
+      select r.id from candidates c join starflow.workflow_runs r on r.id = c.id
+      where r.claim_state = 'queued'
+      order by c.queued_at limit 1
+      for no key update of r skip locked
+    )
+    update starflow.workflow_runs r set
+      claim_state = 'claimed', claim_state_at = pgflow.clock(), leased_by = claim_next_queued_run.runner_id,
+      lease_until = pgflow.clock() + starflow._milliseconds(lease_ttl_ms), last_heartbeat = pgflow.clock(),
+      claim_attempts = r.claim_attempts + 1
+    where r.id = (select t.id from taken t) and r.claim_state = 'queued'
+    returning r.*;
+end $$;
+comment on function starflow.claim_next_queued_run(text, bigint, uuid[], text) is
+  'Takes the oldest run that is due, of these definitions, and of this pool or nobody''s. One row, or none.';
+
+-- 70_engine/clear_lease.sql
+create function starflow.clear_lease(run_id uuid, runner_id text default null, claim_attempts integer default null)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_run starflow.workflow_runs := starflow._lock_run(clear_lease.run_id);
+begin
+  if starflow._is_spent(v_run, clear_lease.runner_id, clear_lease.claim_attempts) then
+    return;
+  end if;
+  perform starflow._check_claim(v_run, clear_lease.runner_id, clear_lease.claim_attempts);
+  -- A wait that ended while the run was still held has queued nothing: it is done here, or nobody would. What was claimed and
+  -- never started goes back as well.
+  if v_run.claim_state = 'claimed' or (v_run.claim_state = 'running' and exists (
+    select from starflow.workflow_waits w
+    where w.run_id = clear_lease.run_id and w.node_id = any (v_run.paused_nodes) and w.status <> 'open'))
+  then
+    perform starflow._queue_run(v_run);
+    return;
+  end if;
+  update starflow.workflow_runs r set
+    leased_by = null, lease_until = null,
+    claim_state = case when r.status = 'paused' and r.claim_state = 'running' then 'paused' else r.claim_state end,
+    claim_state_at = case when r.status = 'paused' and r.claim_state = 'running' then pgflow.clock() else r.claim_state_at end
+  where r.id = clear_lease.run_id;
+end $$;
+comment on function starflow.clear_lease(uuid, text, integer) is
+  'Nobody holds the run any longer. A paused one waits (claim_state paused), or is queued if its wait is over already. Again: no effect.';
+
+-- 70_engine/collect_sessions.sql
+create function starflow.collect_sessions()
+returns integer
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_count integer;
+begin
+  delete from starflow.workflow_session_vars v
+  where (v.session_id, v.key) in (
+    select o.session_id, o.key from starflow.workflow_session_vars o where o.keep_until <= pgflow.clock() for update skip locked);
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+comment on function starflow.collect_sessions() is 'Removes expired session variables; returns how many.';
+
+-- 70_engine/enqueue_run.sql
+create function starflow.enqueue_run(
+  run_id uuid, template_id text, workspace_id text, env text, input jsonb, definition_id uuid default null, runner_pool text default null,
+  idempotency_key text default null, delay_ms bigint default 0)
+returns table (id uuid, created boolean)
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_run starflow.workflow_runs;
+begin
+  -- Whichever unique index is met: who inserts the same at this moment is waited for, and then found.
+  insert into starflow.workflow_runs as r (
+    id, template_id, workspace_id, env, input, definition_id, runner_pool, idempotency_key, status, claim_state, claim_state_at, created_at,
+    queued_at, available_at)
+  values (
+    enqueue_run.run_id, enqueue_run.template_id, enqueue_run.workspace_id, enqueue_run.env, coalesce(enqueue_run.input, 'null'),
+    enqueue_run.definition_id, enqueue_run.runner_pool, enqueue_run.idempotency_key, 'queued', 'queued', pgflow.clock(), pgflow.clock(),
+    pgflow.clock(), pgflow.clock() + starflow._milliseconds(delay_ms))
+  on conflict do nothing;
+  if found then
+    if delay_ms <= 0 then
+      perform starflow._wake_runners(enqueue_run.runner_pool);
+    end if;
+    return query values (enqueue_run.run_id, true);
+    return;
+  end if;
+  select * into v_run from starflow.workflow_runs r where r.id = enqueue_run.run_id;
+  if v_run.id is null then
+    select * into v_run from starflow.workflow_runs r
+    where r.workspace_id = enqueue_run.workspace_id and r.env = enqueue_run.env and r.idempotency_key = enqueue_run.idempotency_key;
+  end if;
+  perform starflow._check_same_run(v_run, enqueue_run.template_id, enqueue_run.workspace_id, enqueue_run.env);
+  return query values (v_run.id, false);
+end $$;
+comment on function starflow.enqueue_run(uuid, text, text, text, jsonb, uuid, text, text, bigint) is
+  'Queues a run. The same id, or the same idempotency key in its workspace and env, gives the run that is there.';
+
+-- 70_engine/expire_old_leases.sql
+-- Waits for no run: what somebody locks is being written by its runner (then its lease may be refreshed), resumed, cancelled or swept
+-- by another server, and is looked at again next time.
+create function starflow.expire_old_leases(ttl_ms bigint, max_losses integer, reason text default 'runner_lost')
+returns table (run_id uuid, outcome text)
+language plpgsql
+set search_path = '' set enable_seqscan = off
+as $$
+declare
+  v_run starflow.workflow_runs;
+begin
+  delete from starflow.workflow_runners w
+  where w.runner_id in (
+    select o.runner_id from starflow.workflow_runners o where o.live_until < pgflow.clock() - interval '1 day' for update skip locked);
+
+  for v_run in
+    select * from starflow.workflow_runs r
+    where r.lease_until < pgflow.clock()
+       or (r.lease_until is null and r.claim_state = 'running' and r.claim_state_at < pgflow.clock() - starflow._milliseconds(ttl_ms))
+    order by r.id
+    for no key update skip locked
+  loop
+    if starflow._has_ended(v_run.status) then
+      update starflow.workflow_runs r set leased_by = null, lease_until = null where r.id = v_run.id;
+      continue;
+    end if;
+    return query select v_run.id, starflow._lose_runner(v_run, max_losses, expire_old_leases.reason);
+  end loop;
+
+  for v_run in
+    select * from starflow.workflow_runs r
+    where r.id in (select w.run_id from starflow.workflow_waits w where w.status = 'open' and w.due_at <= pgflow.clock())
+      and r.status = 'paused'
+    order by r.id
+    for no key update skip locked
+  loop
+    -- A resume may have come in before the lock: then nothing is due any longer.
+    update starflow.workflow_waits w set status = 'timed_out', ended_at = pgflow.clock()
+    where w.run_id = v_run.id and w.status = 'open' and w.due_at <= pgflow.clock();
+    if found then
+      perform starflow._wait_is_over(v_run);
+      return query values (v_run.id, 'wait_over');
+    end if;
+  end loop;
+end $$;
+comment on function starflow.expire_old_leases(bigint, integer, text) is
+  'The sweep: runs whose runner is lost go back to the queue, or end as abandoned after max_losses without progress; paused runs whose wait is due are queued. outcome: requeued, abandoned or wait_over.';
+
+-- 70_engine/heartbeat.sql
+-- Locks the runner's row, then its runs in the order of their ids.
+create function starflow.heartbeat(
+  runner_id text, ttl_ms bigint, capacity integer, definition_ids uuid[] default '{}', claims jsonb default '[]', runner_pool text default null)
+returns table (run_id uuid, claim_attempts integer)
+language plpgsql
+set search_path = ''
+as $$
+#variable_conflict use_column
+begin
+  insert into starflow.workflow_runners as w (runner_id, runner_pool, capacity, definition_ids, live_until, last_heartbeat, started_at)
+  values (heartbeat.runner_id, heartbeat.runner_pool, heartbeat.capacity, heartbeat.definition_ids,
+          pgflow.clock() + starflow._milliseconds(ttl_ms), pgflow.clock(), pgflow.clock())
+  on conflict on constraint workflow_runners_pkey do update set
+    runner_pool = excluded.runner_pool, capacity = excluded.capacity, definition_ids = excluded.definition_ids,
+    live_until = excluded.live_until, last_heartbeat = excluded.last_heartbeat;
+  return query
+    with given as (
+      select c.run_id, c.claim_attempts from jsonb_to_recordset(heartbeat.claims) c (run_id uuid, claim_attempts integer)
+    ), held as (
+      select r.id from given g join starflow.workflow_runs r on r.id = g.run_id
+      where r.leased_by = heartbeat.runner_id and r.claim_attempts = g.claim_attempts
+      order by r.id
+      for no key update of r
+    ), refreshed as (
+      update starflow.workflow_runs r set lease_until = pgflow.clock() + starflow._milliseconds(ttl_ms), last_heartbeat = pgflow.clock()
+      from held h where r.id = h.id
+      returning r.id
+    )
+    select g.run_id, g.claim_attempts from given g where not exists (select from refreshed f where f.id = g.run_id);
+end $$;
+comment on function starflow.heartbeat(text, bigint, integer, uuid[], jsonb, text) is
+  'A runner''s sign of life and all its leases in one call. claims: [{ run_id, claim_attempts }]; returned are those that it does not hold any longer.';
+
+-- 70_engine/list_open_waits.sql
+create function starflow.list_open_waits(workspace_id text default null, max_rows integer default 100)
+returns setof starflow.workflow_waits
+language plpgsql stable
+set search_path = '' set plan_cache_mode = force_custom_plan
+as $$
+begin
+  return query
+    select w.* from starflow.workflow_waits w
+    where w.status = 'open' and (list_open_waits.workspace_id is null or exists (
+      select from starflow.workflow_runs r where r.id = w.run_id and r.workspace_id = list_open_waits.workspace_id))
+    order by w.opened_at, w.run_id, w.node_id
+    limit max_rows;
+end $$;
+comment on function starflow.list_open_waits(text, integer) is 'What somebody is waited for, oldest first. A run that has ended waits for nothing.';
+
+-- 70_engine/list_runners.sql
+create function starflow.list_runners()
+returns table (runner_id text, runner_pool text, capacity integer, runs integer, last_heartbeat timestamptz, is_live boolean)
+language plpgsql stable
+set search_path = ''
+as $$
+#variable_conflict use_column
+begin
+  return query
+    with held as (
+      select r.leased_by, count(*)::integer as runs from starflow.workflow_runs r
+      where r.lease_until is not null and r.claim_state in ('claimed', 'running') group by r.leased_by
+    )
+    select w.runner_id, w.runner_pool, w.capacity, coalesce(h.runs, 0), w.last_heartbeat, w.live_until > pgflow.clock()
+    from starflow.workflow_runners w left join held h on h.leased_by = w.runner_id
+    order by w.runner_id;
+end $$;
+comment on function starflow.list_runners() is 'Runners that were heard of within the last day, with the runs they hold.';
+
+-- 70_engine/list_runs.sql
+-- Planned for the filters at hand: with those that are not set the plan would be another one.
+create function starflow.list_runs(
+  workspace_id text default null, env text default null, template_id text default null, status text default null,
+  before_created_at timestamptz default null, before_id uuid default null, max_rows integer default 50)
+returns setof starflow.workflow_runs
+language plpgsql stable
+set search_path = '' set plan_cache_mode = force_custom_plan
+as $$
+begin
+  return query
+    select r.* from starflow.workflow_runs r
+    where (list_runs.workspace_id is null or r.workspace_id = list_runs.workspace_id)
+      and (list_runs.env is null or r.env = list_runs.env)
+      and (list_runs.template_id is null or r.template_id = list_runs.template_id)
+      and (list_runs.status is null or r.status = list_runs.status)
+      and (before_created_at is null or (r.created_at, r.id) < (before_created_at, before_id))
+    order by r.created_at desc, r.id desc
+    limit max_rows;
+end $$;
+comment on function starflow.list_runs(text, text, text, text, timestamptz, uuid, integer) is
+  'Runs, the newest first; what is null is not filtered by. For the next page give created_at and id of the last row.';
+
+-- 70_engine/list_unserved_runs.sql
+create function starflow.list_unserved_runs(workspace_id text default null, max_rows integer default 100)
+returns table (run_id uuid, template_id text, queued_at timestamptz, runner_pool text, reason text)
+language plpgsql stable
+set search_path = '' set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+begin
+  return query
+    select r.id, r.template_id, r.queued_at, r.runner_pool,
+           case when not exists (select from starflow.workflow_runners w where w.live_until > pgflow.clock()) then 'no_runner'
+                when not exists (
+                  select from starflow.workflow_runners w
+                  where w.live_until > pgflow.clock() and r.definition_id = any (w.definition_ids)) then 'other_definition'
+                else 'other_pool' end
+    from starflow.workflow_runs r
+    where r.claim_state = 'queued' and r.available_at <= pgflow.clock()
+      and (list_unserved_runs.workspace_id is null or r.workspace_id = list_unserved_runs.workspace_id)
+      and not exists (
+        select from starflow.workflow_runners w
+        where w.live_until > pgflow.clock() and r.definition_id = any (w.definition_ids)
+          and (r.runner_pool is null or r.runner_pool = w.runner_pool))
+    order by r.queued_at, r.id
+    limit max_rows;
+end $$;
+comment on function starflow.list_unserved_runs(text, integer) is
+  'Queued runs that no live runner serves, oldest first, and why: no_runner, other_definition or other_pool.';
+
+-- 70_engine/on_node_complete.sql
+create function starflow.on_node_complete(
+  run_id uuid, node_id text, output jsonb, attempt integer default null, duration_ms bigint default null, runner_id text default null,
+  claim_attempts integer default null)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+#variable_conflict use_column
+begin
+  perform starflow._lock_open_run(on_node_complete.run_id, on_node_complete.runner_id, on_node_complete.claim_attempts);
+  insert into starflow.workflow_run_events (run_id, event_type, node_id, payload_json, created_at)
+  values (on_node_complete.run_id, 'node_complete', on_node_complete.node_id,
+          jsonb_build_object('output', coalesce(output, 'null'))
+            || jsonb_strip_nulls(jsonb_build_object('attempt', attempt, 'duration_ms', on_node_complete.duration_ms)),
+          pgflow.clock())
+  on conflict (run_id, node_id) where event_type = 'node_complete' do nothing;
+end $$;
+comment on function starflow.on_node_complete(uuid, text, jsonb, integer, bigint, text, integer) is
+  'A node has its one accepted output: node_complete { output, attempt?, duration_ms? }. Another one for the same node has no effect.';
+
+-- 70_engine/on_node_error.sql
+create function starflow.on_node_error(
+  run_id uuid, node_id text, attempt integer, error jsonb, runner_id text default null, claim_attempts integer default null)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform starflow._lock_open_run(on_node_error.run_id, on_node_error.runner_id, on_node_error.claim_attempts);
+  perform starflow._append_node_event(on_node_error.run_id, 'node_error', on_node_error.node_id,
+    jsonb_build_object('attempt', attempt, 'error', on_node_error.error));
+end $$;
+comment on function starflow.on_node_error(uuid, text, integer, jsonb, text, integer) is
+  'A node failed for good, past its retries: node_error { attempt, error }.';
+
+-- 70_engine/on_node_retry.sql
+create function starflow.on_node_retry(
+  run_id uuid, node_id text, attempt integer, error jsonb, delay_ms bigint, runner_id text default null, claim_attempts integer default null)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform starflow._lock_open_run(on_node_retry.run_id, on_node_retry.runner_id, on_node_retry.claim_attempts);
+  perform starflow._append_node_event(on_node_retry.run_id, 'node_retry', on_node_retry.node_id, jsonb_build_object(
+    'attempt', attempt, 'error', on_node_retry.error, 'delay_ms', delay_ms,
+    'due_at', starflow._iso(pgflow.clock() + starflow._milliseconds(delay_ms))));
+end $$;
+comment on function starflow.on_node_retry(uuid, text, integer, jsonb, bigint, text, integer) is
+  'An attempt failed and another one follows: node_retry { attempt, error, delay_ms, due_at }, due by the clock of the database.';
+
+-- 70_engine/on_node_skip.sql
+create function starflow.on_node_skip(
+  run_id uuid, node_id text, reason text, runner_id text default null, claim_attempts integer default null)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform starflow._lock_open_run(on_node_skip.run_id, on_node_skip.runner_id, on_node_skip.claim_attempts);
+  perform starflow._append_node_event(on_node_skip.run_id, 'node_skip', on_node_skip.node_id, jsonb_build_object('reason', reason));
+end $$;
+comment on function starflow.on_node_skip(uuid, text, text, text, integer) is 'A node is skipped: node_skip { reason }.';
+
+-- 70_engine/on_node_start.sql
+create function starflow.on_node_start(
+  run_id uuid, node_id text, attempt integer, input jsonb default null, runner_id text default null, claim_attempts integer default null)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform starflow._lock_open_run(on_node_start.run_id, on_node_start.runner_id, on_node_start.claim_attempts);
+  perform starflow._append_node_event(on_node_start.run_id, 'node_start', on_node_start.node_id,
+    jsonb_strip_nulls(jsonb_build_object('attempt', attempt)) || case when input is null then '{}' else jsonb_build_object('input', input) end);
+end $$;
+comment on function starflow.on_node_start(uuid, text, integer, jsonb, text, integer) is 'An attempt of a node begins: node_start { attempt, input? }.';
+
+-- 70_engine/on_run_complete.sql
+create function starflow.on_run_complete(
+  run_id uuid, output jsonb, duration_ms bigint, runner_id text default null, claim_attempts integer default null)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_run starflow.workflow_runs := starflow._lock_run(on_run_complete.run_id);
+begin
+  perform starflow._check_claim(v_run, on_run_complete.runner_id, on_run_complete.claim_attempts);
+  if v_run.status = 'success' then
+    return;
+  end if;
+  perform starflow._refuse_end(v_run);
+  perform starflow._end_run(v_run, 'success', 'complete', coalesce(output, 'null'), null, on_run_complete.duration_ms);
+  perform starflow._append_event(on_run_complete.run_id, 'run_completed', null, jsonb_build_object('duration_ms', on_run_complete.duration_ms));
+end $$;
+comment on function starflow.on_run_complete(uuid, jsonb, bigint, text, integer) is
+  'The run succeeded: status success, run_completed { duration_ms }. Its session variables without keep_until go.';
+
+-- 70_engine/on_run_error.sql
+create function starflow.on_run_error(run_id uuid, error jsonb, runner_id text default null, claim_attempts integer default null)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_run starflow.workflow_runs := starflow._lock_run(on_run_error.run_id);
+begin
+  perform starflow._check_claim(v_run, on_run_error.runner_id, on_run_error.claim_attempts);
+  if v_run.status = 'error' then
+    return;
+  end if;
+  perform starflow._refuse_end(v_run);
+  perform starflow._end_run(v_run, 'error', 'failed', null, coalesce(on_run_error.error ->> 'message', ''));
+  perform starflow._append_event(on_run_error.run_id, 'run_failed', null, jsonb_build_object('error', on_run_error.error));
+end $$;
+comment on function starflow.on_run_error(uuid, jsonb, text, integer) is
+  'The run failed: status error with the message, run_failed { error }. Its session variables without keep_until go.';
+
+-- 70_engine/on_run_paused.sql
+create function starflow.on_run_paused(
+  run_id uuid, node_ids text[], runner_id text default null, claim_attempts integer default null)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_run starflow.workflow_runs := starflow._lock_open_run(on_run_paused.run_id, on_run_paused.runner_id, on_run_paused.claim_attempts);
+begin
+  if v_run.status = 'paused' and v_run.paused_nodes = node_ids then
+    return;
+  end if;
+  update starflow.workflow_runs r set
+    status = 'paused', paused_nodes = node_ids, claim_state = 'running',
+    claim_state_at = case r.claim_state when 'running' then r.claim_state_at else pgflow.clock() end
+  where r.id = on_run_paused.run_id;
+  perform starflow._append_event(on_run_paused.run_id, 'run_paused', null, jsonb_build_object('nodes', node_ids));
+end $$;
+comment on function starflow.on_run_paused(uuid, text[], text, integer) is
+  'The run does nothing but wait for these nodes: status paused, run_paused { nodes }. Its runner holds it until clear_lease.';
+
+-- 70_engine/on_run_resumed.sql
+create function starflow.on_run_resumed(run_id uuid, runner_id text default null, claim_attempts integer default null)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_run starflow.workflow_runs := starflow._lock_open_run(on_run_resumed.run_id, on_run_resumed.runner_id, on_run_resumed.claim_attempts);
+begin
+  if v_run.status <> 'paused' then
+    return;
+  end if;
+  update starflow.workflow_runs r set
+    status = 'running', checkpoint_json = null, paused_nodes = null, claim_state = 'running',
+    claim_state_at = case r.claim_state when 'running' then r.claim_state_at else pgflow.clock() end
+  where r.id = on_run_resumed.run_id;
+  perform starflow._append_event(on_run_resumed.run_id, 'run_resumed', null, null);
+end $$;
+comment on function starflow.on_run_resumed(uuid, text, integer) is 'A paused run goes on: status running, checkpoint cleared, run_resumed.';
+
+-- 70_engine/on_run_start.sql
+create function starflow.on_run_start(
+  run_id uuid, template_id text, workspace_id text, env text, input jsonb, definition_id uuid default null,
+  runner_id text default null, claim_attempts integer default null)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_run starflow.workflow_runs;
+begin
+  -- Who has a claim has a run.
+  if on_run_start.runner_id is null then
+    insert into starflow.workflow_runs as r (
+      id, template_id, workspace_id, env, input, definition_id, status, claim_state, claim_state_at, created_at, started_at)
+    values (
+      on_run_start.run_id, on_run_start.template_id, on_run_start.workspace_id, on_run_start.env, coalesce(on_run_start.input, 'null'),
+      on_run_start.definition_id, 'running', 'running', pgflow.clock(), pgflow.clock(), pgflow.clock())
+    on conflict (id) do nothing;
+    if found then
+      perform starflow._append_event(on_run_start.run_id, 'run_started', null, null);
+      return;
+    end if;
+  end if;
+  v_run := starflow._lock_open_run(on_run_start.run_id, on_run_start.runner_id, on_run_start.claim_attempts);
+  perform starflow._check_same_run(v_run, on_run_start.template_id, on_run_start.workspace_id, on_run_start.env);
+  if v_run.claim_state in ('running', 'paused') then
+    return;
+  end if;
+  update starflow.workflow_runs r set
+    status = case r.status when 'paused' then 'paused' else 'running' end,
+    claim_state = 'running', claim_state_at = pgflow.clock(), started_at = coalesce(r.started_at, pgflow.clock())
+  where r.id = on_run_start.run_id;
+  if v_run.started_at is null then
+    perform starflow._append_event(on_run_start.run_id, 'run_started', null, null);
+  end if;
+end $$;
+comment on function starflow.on_run_start(uuid, text, text, text, jsonb, uuid, text, integer) is
+  'The run begins to execute: inserts it when it was never enqueued, else moves it from claimed to running. A paused run keeps its status until on_run_resumed.';
+
+-- 70_engine/on_variable_set.sql
+create function starflow.on_variable_set(
+  run_id uuid, key text, value jsonb, runner_id text default null, claim_attempts integer default null)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_value jsonb := coalesce(value, 'null');
+  v_last jsonb;
+begin
+  perform starflow._lock_open_run(on_variable_set.run_id, on_variable_set.runner_id, on_variable_set.claim_attempts);
+  select e.payload_json -> 'value' into v_last from starflow.workflow_run_events e
+  where e.run_id = on_variable_set.run_id and e.event_type = 'variable' and e.payload_json ->> 'key' = on_variable_set.key
+  order by e.run_id, e.payload_json ->> 'key', e.id desc limit 1;
+  if v_last is distinct from v_value then
+    perform starflow._append_event(on_variable_set.run_id, 'variable', null, jsonb_build_object('key', on_variable_set.key, 'value', v_value));
+  end if;
+end $$;
+comment on function starflow.on_variable_set(uuid, text, jsonb, text, integer) is
+  'A variable of the flow''s author: variable { key, value }, unless it has that value already.';
+
+-- 70_engine/open_wait.sql
+create function starflow.open_wait(
+  run_id uuid, node_id text, timeout_ms bigint default null, runner_id text default null, claim_attempts integer default null)
+returns setof starflow.workflow_waits
+language plpgsql
+set search_path = ''
+as $$
+#variable_conflict use_column
+begin
+  perform starflow._lock_open_run(open_wait.run_id, open_wait.runner_id, open_wait.claim_attempts);
+  insert into starflow.workflow_waits as w (run_id, node_id, status, opened_at, due_at, created_at)
+  values (open_wait.run_id, open_wait.node_id, 'open', pgflow.clock(), pgflow.clock() + starflow._milliseconds(timeout_ms), pgflow.clock())
+  on conflict on constraint workflow_waits_pkey do update set status = 'resumed', opened_at = pgflow.clock(), ended_at = pgflow.clock()
+  where w.status = 'early';
+  return query select w.* from starflow.workflow_waits w where w.run_id = open_wait.run_id and w.node_id = open_wait.node_id;
+end $$;
+comment on function starflow.open_wait(uuid, text, bigint, text, integer) is
+  'From now on the timeout of this wait runs. A payload that arrived early is returned with it, and the wait is over. Again: no effect.';
+
+-- 70_engine/read_events.sql
+-- One JSON value, not rows: the REST layer of a project cuts row sets off at its max_rows without a word, and a resume that misses
+-- events would repeat work.
+create function starflow.read_events(run_id uuid, after_id bigint default 0, max_rows integer default null)
+returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return (
+    select coalesce(jsonb_agg(to_jsonb(e) || jsonb_build_object('id', e.id::text) order by e.id), '[]')
+    from (select x.* from starflow.workflow_run_events x
+          where x.run_id = read_events.run_id and x.id > coalesce(after_id, 0)
+          order by x.run_id, x.id limit max_rows) e);
+end $$;
+comment on function starflow.read_events(uuid, bigint, integer) is
+  'Events of a run in their order, behind after_id, as a JSON array. Ids are texts there: they may be larger than what JavaScript counts exactly.';
+
+-- 70_engine/read_run.sql
+create function starflow.read_run(run_id uuid)
+returns setof starflow.workflow_runs
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return query select r.* from starflow.workflow_runs r where r.id = read_run.run_id;
+end $$;
+comment on function starflow.read_run(uuid) is 'The run, or no row.';
+
+-- 70_engine/read_waits.sql
+create function starflow.read_waits(run_id uuid)
+returns setof starflow.workflow_waits
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return query select w.* from starflow.workflow_waits w where w.run_id = read_waits.run_id order by w.created_at, w.node_id;
+end $$;
+comment on function starflow.read_waits(uuid) is 'All waits of a run.';
+
+-- 70_engine/record_phase_if_changed.sql
+create function starflow.record_phase_if_changed(
+  run_id uuid, phase text, runner_id text default null, claim_attempts integer default null)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_run starflow.workflow_runs := starflow._lock_open_run(
+    record_phase_if_changed.run_id, record_phase_if_changed.runner_id, record_phase_if_changed.claim_attempts);
+begin
+  if v_run.phase is not distinct from record_phase_if_changed.phase then
+    return;
+  end if;
+  update starflow.workflow_runs r set phase = record_phase_if_changed.phase where r.id = record_phase_if_changed.run_id;
+  perform starflow._append_event(record_phase_if_changed.run_id, 'phase', null, jsonb_build_object('phase', record_phase_if_changed.phase));
+end $$;
+comment on function starflow.record_phase_if_changed(uuid, text, text, integer) is 'phase { phase }, unless it is the run''s last phase already.';
+
+-- 70_engine/refresh_lease.sql
+create function starflow.refresh_lease(run_id uuid, ttl_ms bigint, runner_id text default null, claim_attempts integer default null)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_run starflow.workflow_runs := starflow._lock_run(refresh_lease.run_id);
+begin
+  perform starflow._check_claim(v_run, refresh_lease.runner_id, refresh_lease.claim_attempts);
+  update starflow.workflow_runs r set lease_until = pgflow.clock() + starflow._milliseconds(ttl_ms), last_heartbeat = pgflow.clock()
+  where r.id = refresh_lease.run_id and r.leased_by is not null;
+end $$;
+comment on function starflow.refresh_lease(uuid, bigint, text, integer) is 'Extends one lease from now. A runner extends all of its leases with heartbeat.';
+
+-- 70_engine/release_run.sql
+create function starflow.release_run(
+  run_id uuid, delay_ms bigint default 0, reason text default null, runner_id text default null, claim_attempts integer default null)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_run starflow.workflow_runs := starflow._lock_run(release_run.run_id);
+begin
+  if starflow._is_spent(v_run, release_run.runner_id, release_run.claim_attempts)
+    or (v_run.claim_state = 'queued' and release_run.runner_id is null)
+  then
+    return;
+  end if;
+  perform starflow._check_claim(v_run, release_run.runner_id, release_run.claim_attempts);
+  perform starflow._refuse_end(v_run);
+  perform starflow._queue_run(v_run, delay_ms);
+  perform starflow._append_event(release_run.run_id, 'run_released', null, jsonb_build_object('reason', release_run.reason));
+end $$;
+comment on function starflow.release_run(uuid, bigint, text, text, integer) is
+  'Gives the run back to the queue, to be claimed after the delay. The claim is spent. Again: no effect.';
+
+-- 70_engine/remove_runner.sql
+create function starflow.remove_runner(runner_id text)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  delete from starflow.workflow_runners w where w.runner_id = remove_runner.runner_id;
+end $$;
+comment on function starflow.remove_runner(text) is 'The runner is gone. What it may still hold is found by the sweep.';
+
+-- 70_engine/resume_wait.sql
+create function starflow.resume_wait(run_id uuid, node_id text, payload jsonb)
+returns text
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_run starflow.workflow_runs;
+  v_wait starflow.workflow_waits;
+begin
+  select * into v_run from starflow.workflow_runs r where r.id = resume_wait.run_id for no key update;
+  if v_run.id is null then
+    return 'not_found';
+  end if;
+  if starflow._has_ended(v_run.status) then
+    return 'run_ended';
+  end if;
+  select * into v_wait from starflow.workflow_waits w where w.run_id = resume_wait.run_id and w.node_id = resume_wait.node_id;
+  if v_wait.run_id is null then
+    insert into starflow.workflow_waits (run_id, node_id, status, payload_json, created_at)
+    values (resume_wait.run_id, resume_wait.node_id, 'early', coalesce(payload, 'null'), pgflow.clock());
+    return 'early';
+  end if;
+  if v_wait.status <> 'open' then
+    return case v_wait.status when 'timed_out' then 'timed_out' else 'already_resumed' end;
+  end if;
+  if v_wait.due_at <= pgflow.clock() then
+    update starflow.workflow_waits w set status = 'timed_out', ended_at = pgflow.clock()
+    where w.run_id = resume_wait.run_id and w.node_id = resume_wait.node_id;
+  else
+    update starflow.workflow_waits w set status = 'resumed', payload_json = coalesce(payload, 'null'), ended_at = pgflow.clock()
+    where w.run_id = resume_wait.run_id and w.node_id = resume_wait.node_id;
+  end if;
+  perform starflow._wait_is_over(v_run);
+  return case when v_wait.due_at <= pgflow.clock() then 'timed_out' else 'accepted' end;
+end $$;
+comment on function starflow.resume_wait(uuid, text, jsonb) is
+  'Stores the payload, once per wait, and queues the paused run. Returns accepted, early (kept until the wait opens), already_resumed, timed_out, run_ended or not_found.';
+
+-- 70_engine/retry_run.sql
+create function starflow.retry_run(run_id uuid)
+returns boolean
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_run starflow.workflow_runs := starflow._lock_run(retry_run.run_id);
+begin
+  if v_run.status not in ('error', 'cancelled') then
+    return false;
+  end if;
+  -- A payload that came in stays: somebody has given it.
+  delete from starflow.workflow_waits w where w.run_id = retry_run.run_id and w.status in ('open', 'timed_out');
+  update starflow.workflow_runs r set
+    status = 'queued', claim_state = 'queued', claim_state_at = pgflow.clock(), leased_by = null, lease_until = null,
+    queued_at = pgflow.clock(), available_at = pgflow.clock(), error = null, completed_at = null, cancelled_at = null, duration_ms = null
+  where r.id = retry_run.run_id;
+  perform starflow._append_event(retry_run.run_id, 'run_retried', null, null);
+  perform starflow._wake_runners(v_run.runner_pool);
+  return true;
+end $$;
+comment on function starflow.retry_run(uuid) is
+  'Queues a failed or cancelled run again: completed nodes keep their output, the others start afresh. False for any other run.';
+
+-- 70_engine/save_checkpoint.sql
+create function starflow.save_checkpoint(
+  run_id uuid, checkpoint jsonb, runner_id text default null, claim_attempts integer default null)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform starflow._lock_open_run(save_checkpoint.run_id, save_checkpoint.runner_id, save_checkpoint.claim_attempts);
+  update starflow.workflow_runs r set checkpoint_json = checkpoint where r.id = save_checkpoint.run_id;
+end $$;
+comment on function starflow.save_checkpoint(uuid, jsonb, text, integer) is
+  'Keeps what is needed of a run while it is paused.';
+
+-- 70_engine/save_definition.sql
+create function starflow.save_definition(flow_slug text, shape_hash text, shape jsonb)
+returns setof starflow.workflow_definitions
+language plpgsql
+set search_path = ''
+as $$
+begin
+  insert into starflow.workflow_definitions as d (flow_slug, shape_hash, shape, created_at)
+  values (save_definition.flow_slug, save_definition.shape_hash, save_definition.shape, pgflow.clock())
+  on conflict on constraint workflow_definitions_flow_slug_shape_hash_key do nothing;
+  return query
+    select d.* from starflow.workflow_definitions d
+    where d.flow_slug = save_definition.flow_slug and d.shape_hash = save_definition.shape_hash;
+end $$;
+comment on function starflow.save_definition(text, text, jsonb) is 'The definition of this flow and shape, as it is kept; inserted the first time.';
+
+-- 70_engine/session_get.sql
+create function starflow.session_get(session_id text, key text)
+returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return (
+    select v.value_json from starflow.workflow_session_vars v
+    where v.session_id = session_get.session_id and v.key = session_get.key and (v.keep_until is null or v.keep_until > pgflow.clock()));
+end $$;
+comment on function starflow.session_get(text, text) is 'The value of a session variable; null when there is none or it has expired.';
+
+-- 70_engine/session_set.sql
+-- Locks the run, then one variable: two runs that write the same one wait for each other there and nowhere else.
+create function starflow.session_set(
+  session_id text, key text, value jsonb, run_id uuid, keep_for_ms bigint default null, runner_id text default null,
+  claim_attempts integer default null)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+#variable_conflict use_column
+begin
+  perform starflow._lock_open_run(session_set.run_id, session_set.runner_id, session_set.claim_attempts);
+  insert into starflow.workflow_session_vars as v (session_id, key, value_json, run_id, keep_until, updated_at)
+  values (session_set.session_id, session_set.key, coalesce(session_set.value, 'null'), session_set.run_id,
+          pgflow.clock() + starflow._milliseconds(keep_for_ms), pgflow.clock())
+  on conflict on constraint workflow_session_vars_pkey do update set
+    value_json = excluded.value_json, run_id = excluded.run_id, keep_until = excluded.keep_until, updated_at = excluded.updated_at;
+end $$;
+comment on function starflow.session_set(text, text, jsonb, uuid, bigint, text, integer) is
+  'Writes a session variable. With keep_for_ms it is kept for so long, whatever becomes of the run; without, until the run that wrote it last ends.';
+
+-- 70_engine/write_lease.sql
+create function starflow.write_lease(run_id uuid, runner_id text, ttl_ms bigint, claim_attempts integer default null)
+returns integer
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_run starflow.workflow_runs := starflow._lock_run(write_lease.run_id);
+  v_attempts integer;
+begin
+  if write_lease.claim_attempts is not null then
+    perform starflow._check_claim(v_run, write_lease.runner_id, write_lease.claim_attempts);
+  elsif v_run.leased_by is distinct from write_lease.runner_id then
+    perform starflow._check_claim(v_run, null, null);
+  end if;
+  perform starflow._refuse_end(v_run);
+  update starflow.workflow_runs r set
+    -- A run out of the queue is claimed until on_run_start.
+    claim_state = case when r.claim_state in ('queued', 'claimed') then 'claimed' else 'running' end,
+    claim_state_at = case when r.claim_state in ('claimed', 'running') then r.claim_state_at else pgflow.clock() end,
+    claim_attempts = r.claim_attempts + (r.leased_by is null)::integer,
+    leased_by = write_lease.runner_id, lease_until = pgflow.clock() + starflow._milliseconds(ttl_ms), last_heartbeat = pgflow.clock()
+  where r.id = write_lease.run_id
+  returning r.claim_attempts into v_attempts;
+  return v_attempts;
+end $$;
+comment on function starflow.write_lease(uuid, text, bigint, integer) is
+  'Gives a run that nobody holds its lease, outside the queue. Returns the claim_attempts that, with the runner, fence it from now on; again for the same runner: the same.';
+
+-- 80_mirror/01_tables.sql
+create table starflow.mirror_outbox (
+  id bigserial not null,
+  run_id uuid,
+  kind text not null,
+  payload jsonb not null,
+  created_at timestamptz not null default now(),
+  applied_at timestamptz,
+  constraint mirror_outbox_pkey primary key (id),
+  constraint mirror_outbox_kind_is_valid check (kind in ('run', 'event', 'session_var', 'step_progress'))
+);
+create index idx_mirror_outbox_pending on starflow.mirror_outbox (run_id, id) where applied_at is null;
+create index idx_mirror_outbox_applied on starflow.mirror_outbox (applied_at) where applied_at is not null;
+comment on table starflow.mirror_outbox is 'What the warm tier has to learn, written in the transaction of the write itself while the setting mirror is on. Rows that are not applied are its lag.';
+comment on column starflow.mirror_outbox.run_id is 'The run that wrote it. Rows of one run are applied in the order of their ids.';
+comment on column starflow.mirror_outbox.payload is 'All that the warm tier needs: rows without inputs, outputs and checkpoints, which are read from the cold tier.';
+
+-- 80_mirror/_is_mirrored.sql
+create function starflow._is_mirrored()
+returns boolean
+language plpgsql stable
+as $$
+begin
+  return pgflow._setting('mirror') = 'on';
+end $$;
+
+-- 80_mirror/_mirror_event.sql
+create function starflow._mirror_event()
+returns trigger
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if starflow._is_mirrored() then
+    insert into starflow.mirror_outbox (run_id, kind, payload, created_at)
+    values (new.run_id, 'event',
+            to_jsonb(new) || jsonb_build_object('id', new.id::text, 'payload_json', new.payload_json - '{input,output}'::text[]),
+            pgflow.clock());
+  end if;
+  return null;
+end $$;
+create trigger mirror_event after insert on starflow.workflow_run_events for each row execute function starflow._mirror_event();
+
+-- 80_mirror/_mirror_run.sql
+-- Triggers, so that no write can be forgotten, and every one is in the outbox exactly if it commits. A heartbeat changes nothing
+-- that anybody watches, and fires none.
+create function starflow._mirror_run()
+returns trigger
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if starflow._is_mirrored() then
+    insert into starflow.mirror_outbox (run_id, kind, payload, created_at)
+    values (new.id, 'run', to_jsonb(new) - '{input,output,checkpoint_json,idempotency_key}'::text[], pgflow.clock());
+  end if;
+  return null;
+end $$;
+create trigger mirror_run after insert or update of status, claim_state, paused_nodes, checkpoint_json, phase, available_at, leased_by
+  on starflow.workflow_runs for each row execute function starflow._mirror_run();
+
+-- 80_mirror/_mirror_session_var.sql
+create function starflow._mirror_session_var()
+returns trigger
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if starflow._is_mirrored() then
+    if tg_op = 'DELETE' then
+      insert into starflow.mirror_outbox (run_id, kind, payload, created_at)
+      values (old.run_id, 'session_var', jsonb_build_object('session_id', old.session_id, 'key', old.key, 'is_deleted', true), pgflow.clock());
+    else
+      insert into starflow.mirror_outbox (run_id, kind, payload, created_at)
+      values (new.run_id, 'session_var', to_jsonb(new), pgflow.clock());
+    end if;
+  end if;
+  return null;
+end $$;
+create trigger mirror_session_var after insert or delete or update of value_json, keep_until
+  on starflow.workflow_session_vars for each row execute function starflow._mirror_session_var();
 
 -- 90_access/_check_client_role.sql
 create function pgflow._check_client_role(p_role_name text)
@@ -4356,7 +6130,7 @@ begin
 end $$;
 
 -- 90_access/_client_functions.sql
--- What a role with client access may call; each checks ownership itself.
+-- What a role with client access may call; each checks ownership itself, or, resume_wait, the token that it is given.
 create function pgflow._client_functions()
 returns setof regprocedure
 language sql stable
@@ -4364,7 +6138,7 @@ set search_path = ''
 as $$
   values ('pgflow.start_flow(text, jsonb, uuid, text, timestamptz)'::regprocedure), ('pgflow.start_flows(text, jsonb, uuid[])'),
          ('pgflow.start_flow_with_states(text, jsonb, uuid)'), ('pgflow.get_run_with_states(uuid)'),
-         ('pgflow.cancel_run(uuid, text)'), ('pgflow.retry_run(uuid)'), ('pgflow._caller_id()'), ('pgflow._may_watch(text)')
+         ('pgflow.cancel_run(uuid, text)'), ('pgflow.resume_wait(text, jsonb)'), ('pgflow.retry_run(uuid)'), ('pgflow._caller_id()'), ('pgflow._may_watch(text)')
 $$;
 
 -- 90_access/_set_topic_policy.sql
@@ -4392,6 +6166,27 @@ exception when insufficient_privilege or undefined_function or undefined_column 
   raise notice 'The policy % on realtime.messages could not be changed: %', v_policy, sqlerrm;
 end $$;
 
+-- 90_access/engine_access.sql
+-- Runs on runners are the server's alone: service_role executes the functions, which work with its rights. Row-level security
+-- is on with no policy, so that a grant made by mistake opens nothing.
+revoke all on schema starflow from public;
+revoke execute on all functions in schema starflow from public;
+
+do $$
+declare
+  v_table regclass;
+begin
+  for v_table in select c.oid from pg_class c where c.relnamespace = 'starflow'::regnamespace and c.relkind = 'r' loop
+    execute format('alter table %s enable row level security', v_table);
+  end loop;
+  if exists (select from pg_roles where rolname = 'service_role') then
+    grant usage on schema starflow to service_role;
+    grant select, insert, update, delete on all tables in schema starflow to service_role;
+    grant usage on all sequences in schema starflow to service_role;
+    grant execute on all functions in schema starflow to service_role;
+  end if;
+end $$;
+
 -- 90_access/grant_client_access.sql
 create function pgflow.grant_client_access(role_name text)
 returns void
@@ -4410,7 +6205,7 @@ begin
   perform pgflow._set_topic_policy(role_name, true);
 end $$;
 comment on function pgflow.grant_client_access(text) is
-  'Lets a role start flows and see, watch, cancel and retry its own runs (by the JWT''s sub). Nothing else is opened.';
+  'Lets a role start flows and see, watch, cancel and retry its own runs (by the JWT''s sub), and resume the waits they have a token for. Nothing else is opened.';
 
 -- 90_access/revoke_client_access.sql
 create function pgflow.revoke_client_access(role_name text)
@@ -4443,6 +6238,7 @@ alter table pgflow.runs enable row level security;
 alter table pgflow.step_states enable row level security;
 alter table pgflow.step_tasks enable row level security;
 alter table pgflow.task_attempts enable row level security;
+alter table pgflow.waits enable row level security;
 alter table pgflow.watched_runs enable row level security;
 alter table pgflow.dead_letters enable row level security;
 alter table pgflow.forgiven_reads enable row level security;

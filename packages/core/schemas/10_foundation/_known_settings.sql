@@ -10,5 +10,7 @@ as $$
     ('events_channel', 'private', 'private or public', '^(private|public)$'),
     ('max_requeues', '3', 'a whole number from 0 to 1000', '^(1000|[0-9]{1,3})$'),
     ('max_retry_delay', '86400', 'seconds, a whole number from 0 to 9999999', '^[0-9]{1,7}$'),
+    ('wait_token_kid', 'default', 'the name of a key: letters, digits, - and _, at most 32', '^[A-Za-z0-9_-]{1,32}$'),
+    ('mirror', 'off', 'on or off', '^(on|off)$'),
     ('test_clock', 'off', 'on or off', '^(on|off)$')
 $$;
