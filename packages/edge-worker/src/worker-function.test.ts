@@ -411,7 +411,8 @@ describe('WorkerFunction, running handlers', () => {
     await ask()
     await sql.until(({ reports }) => reports.length === 1)
     expect(sql.reports[0]).toMatchObject({
-      errorMessage: 'ctx.supabase needs SUPABASE_URL and SUPABASE_SERVICE_ROLE_KEY.',
+      errorMessage:
+        'ctx.supabase needs SUPABASE_URL and SUPABASE_SERVICE_ROLE_KEY. Hint: Set the missing environment variables of this function.',
     })
   })
 

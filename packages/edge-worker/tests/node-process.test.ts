@@ -20,8 +20,14 @@ interface Ended {
   readonly signal: NodeJS.Signals | null
 }
 
+const CLOCK = fileURLToPath(new URL('./support/shifted-clock.ts', import.meta.url))
+
 /** A worker program in Node. */
-function startProcess(kind: 'flow' | 'halting' | 'queue', name: string, env: Record<string, string> = {}) {
+function startProcess(
+  kind: 'flow' | 'failing once' | 'halting' | 'queue',
+  name: string,
+  env: Record<string, string> = {},
+) {
   const program = fileURLToPath(new URL('./support/node-worker.ts', import.meta.url))
   const child = spawn(process.execPath, ['--import', 'tsx', program, kind, name], {
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -78,6 +84,37 @@ describe('a worker in a Node process', () => {
     expect(await worker.ended).toEqual({ code: 0, signal: null })
     expect(await liveWorkers('inNode')).toEqual([])
   })
+
+  test.each([-3_600_000, 3_600_000])(
+    'may have a clock that is %d ms off: only the database has the time',
+    async (shiftMs) => {
+      const name = shiftMs < 0 ? 'hourSlow' : 'hourFast'
+      const dbNow = async () => (await sql<[{ now: Date }]>`select clock_timestamp() as now`)[0].now.getTime()
+      const before = await dbNow()
+      const worker = startProcess('failing once', name, {
+        NODE_OPTIONS: `--import tsx --import ${CLOCK}`,
+        STARFLOW_TEST_CLOCK_SHIFT_MS: String(shiftMs),
+      })
+      const shown = Date.parse((await worker.said('its clock says ')).slice('its clock says '.length))
+      expect(Math.abs(shown - Date.now() - shiftMs)).toBeLessThan(600_000)
+      await worker.said('worker.started')
+      const [runId] = await core.startFlows(name, [{ ms: 0 }])
+      await until(async () => (await statusOf(runId!)) === 'completed')
+      const [task] = await sql<Record<string, Date>[]>`
+      select t.queued_at, a.started_at as failed_start, a.ended_at as failed_end, t.started_at, t.completed_at, clock_timestamp() as looked_at
+      from pgflow.step_tasks t join pgflow.task_attempts a on a.run_id = t.run_id where t.run_id = ${runId!}`
+      const instants = [before, ...Object.values(task!).map((at) => at.getTime())]
+      expect(instants).toEqual(instants.toSorted((left, right) => left - right))
+      // The delay of the step, 2 s after the first failure, is neither skipped nor an hour longer.
+      expect(task!.started_at!.getTime() - task!.failed_end!.getTime()).toBeGreaterThanOrEqual(1900)
+      expect(await sql`select live_workers from pgflow.queue_coverage where flow_slug = ${name}`).toEqual([
+        { live_workers: 1 },
+      ])
+      expect(worker.lines.filter((line) => /warn|error/i.test(line) && !line.includes('task.failed'))).toEqual([])
+      worker.child.kill('SIGTERM')
+      expect(await worker.ended).toEqual({ code: 0, signal: null })
+    },
+  )
 
   test('works a queue without a flow', async () => {
     await sql`select pgmq.create('node_mails')`

@@ -75,6 +75,23 @@ const everyKind = (slug: string) =>
     }))
 
 describe('a worker', () => {
+  test('names its own flow, step and queue while it starts, and those of nobody else', async () => {
+    const flow = withStepQueues(
+      new Flow({ slug: 'saysLittle' })
+        .step({ slug: 'mine' }, () => 1)
+        .step({ slug: 'theirs', dependsOn: ['mine'] }, () => 2),
+    )
+    const [worker] = [workerOn(flow, { stepSlug: 'mine' }), workerOn(flow, { stepSlug: 'theirs' })]
+    await Promise.all(running.map((each) => each.ask()))
+    expect(await worker.event('worker.started')).toMatchObject({
+      flowSlug: 'saysLittle',
+      stepSlug: 'mine',
+      queueName: 'sayslittle__mine',
+    })
+    expect(worker.events.length).toBeGreaterThan(1)
+    expect(JSON.stringify(worker.events)).not.toMatch(/theirs/)
+  })
+
   test('runs a plain flow of every step kind to its end', async () => {
     const worker = workerOn(everyKind('plainKinds'))
     expect(await worker.ask()).toMatchObject({ status: 'started' })
@@ -151,7 +168,10 @@ describe('a worker', () => {
     const runIds = await core.startFlows('hangs', [{ hang: true }, { hang: false }])
     await ended(runIds)
     expect(await tasksOf(runIds[0]!)).toMatchObject([
-      { status: 'failed', error_message: 'Step "work" did not end within its timeout of 1 s.' },
+      {
+        status: 'failed',
+        error_message: expect.stringContaining('Step "work" did not end within its timeout of 1 s. Hint: '),
+      },
     ])
     expect(await outputOf(runIds[1]!)).toEqual({ work: 'done' })
   })
@@ -408,7 +428,9 @@ describe('a worker’s connections', () => {
     const [first, second] = await core.startFlows('oneConnection', [{ asks: false }, { asks: true }])
     await ended([first!, second!])
     expect(await statusesOf([first!, second!])).toEqual(['completed', 'failed'])
-    expect((await tasksOf(second!))[0]?.error_message).toContain('maxPgConnections is 1')
+    expect((await tasksOf(second!))[0]?.error_message).toBe(
+      'ctx.sql has no connection: maxPgConnections is 1, and the worker keeps one for itself. Hint: Set maxPgConnections to 2 or more.',
+    )
     expect(await sql`select from pg_stat_activity where application_name = ${`starflow ${functionName}`}`).toHaveLength(
       1,
     )

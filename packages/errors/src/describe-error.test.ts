@@ -1,10 +1,25 @@
 import { describe, expect, it } from 'vitest'
 import { describeError, MAX_ERROR_MESSAGE_LENGTH, MAX_ERROR_STACK_LENGTH } from './describe-error.ts'
+import { StarflowError } from './starflow-error.ts'
 
 describe('describeError', () => {
   it('keeps name, message and stack of an error', () => {
     const error = new TypeError('no such order')
     expect(describeError(error)).toEqual({ name: 'TypeError', message: 'no such order', stack: error.stack })
+  })
+
+  it('keeps the hint of a refusal of our own, and of nothing else', () => {
+    const parts = {
+      code: 'SF406',
+      message: 'ctx.sql has no connection.',
+      hint: 'Set maxPgConnections to 2 or more.',
+    } as const
+    expect(describeError(new StarflowError(parts)).message).toBe(
+      'ctx.sql has no connection. Hint: Set maxPgConnections to 2 or more.',
+    )
+    expect(describeError(Object.assign(new Error('no table'), { code: '42P01', hint: 'look' })).message).toBe(
+      'no table',
+    )
   })
 
   it('keeps a thrown string as the message', () => {

@@ -1,3 +1,5 @@
+import { ERROR_CODES } from './codes.ts'
+
 export const MAX_ERROR_MESSAGE_LENGTH = 10_000
 export const MAX_ERROR_STACK_LENGTH = 10_000
 const MAX_ERROR_NAME_LENGTH = 200
@@ -41,7 +43,7 @@ function describeObject(thrown: object): DescribedError {
   const stack = textProperty(thrown, 'stack')
   return {
     name: storableText(name, MAX_ERROR_NAME_LENGTH),
-    message: storableText(messageWithCauses(thrown), MAX_ERROR_MESSAGE_LENGTH),
+    message: storableText(messageWithCauses(thrown) + hintOf(thrown), MAX_ERROR_MESSAGE_LENGTH),
     ...(stack === undefined ? {} : { stack: storableText(stack, MAX_ERROR_STACK_LENGTH) }),
   }
 }
@@ -59,6 +61,13 @@ function messageWithCauses(thrown: object): string {
   }
   if (parts.length > 0) return parts.join(' (caused by) ')
   return textProperty(thrown, 'name') ?? 'The handler threw an object without a message.'
+}
+
+/** A refusal of our own says what to do, also to whoever only reads the attempt's row. */
+function hintOf(thrown: object): string {
+  const code = textProperty(thrown, 'code')
+  const hint = textProperty(thrown, 'hint')
+  return code !== undefined && Object.hasOwn(ERROR_CODES, code) && hint !== undefined ? ` Hint: ${hint}` : ''
 }
 
 function textProperty(target: object, key: string): string | undefined {

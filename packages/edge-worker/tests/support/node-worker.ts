@@ -20,10 +20,14 @@ if (kind === 'queue') {
     { queueName: name },
   )
 } else {
-  const flow = new Flow<{ ms: number }>({ slug: name, timeout: 60 }).step({ slug: 'work' }, async ({ ms }, ctx) => {
-    ctx.logger.info('began')
-    await sleep(ms)
-    return 'done'
-  })
+  const flow = new Flow<{ ms: number }>({ slug: name, timeout: 60, baseDelay: 1 }).step(
+    { slug: 'work' },
+    async ({ ms }, ctx) => {
+      ctx.logger.info('began')
+      if (kind === 'failing once' && ctx.stepTask.attempt === 1) throw new Error('once')
+      await sleep(ms)
+      return 'done'
+    },
+  )
   EdgeWorker.start(flow, { onUnsupportedMessage: kind === 'halting' ? 'halt' : 'skip' })
 }
