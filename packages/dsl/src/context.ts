@@ -1,5 +1,6 @@
 import type { Json } from './json.ts'
 import type { PlatformSql, PlatformSupabase, PlatformTransaction } from './platform.ts'
+import type { RunnerContext } from './runner-context.ts'
 
 /** Environment variables as a platform has them. */
 export type Env = Record<string, string | undefined>
@@ -68,14 +69,11 @@ export interface StepContext<TInput = Json, TEnv = Env> extends PlatformContext<
   readonly flowInput: Promise<TInput>
 }
 
-/**
- * Names in the context that a flow's own context cannot use: the author API of durable state (`ctx.session`,
- * `ctx.variables`, `ctx.phase(name)`, `ctx.progress(value)`) takes them, and adding it breaks no flow then.
- */
-export type ReservedContextKey = 'session' | 'variables' | 'phase' | 'progress'
+/** Names in the context that are those of durable state: a flow's own context can have them only as what they are. */
+export type ReservedContextKey = keyof RunnerContext
 
-/** What a flow may ask of its context: any object without the reserved names. */
-export type ContextRequirement = object & { readonly [K in ReservedContextKey]?: never }
+/** What a flow may ask of its context: any object that uses the reserved names for nothing else. */
+export type ContextRequirement = object & { readonly [K in ReservedContextKey]?: RunnerContext[K] }
 
 /** The context a handler of a flow sees: the platform's, with what the flow asks for in place of it or beside it. */
 export type HandlerContext<TInput, TContext, TEnv> = [keyof TContext] extends [never]

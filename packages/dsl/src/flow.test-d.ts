@@ -1,6 +1,7 @@
 import { describe, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
 import {
+  type CompatibleFlow,
   type ExtractFlowContext,
   type ExtractFlowEnv,
   type ExtractFlowInput,
@@ -9,6 +10,7 @@ import {
   type ExtractFlowSteps,
   Flow,
   type Json,
+  type RunnerContext,
   type StepContext,
   type StepInput,
   type StepOutput,
@@ -271,6 +273,18 @@ describe('the context', () => {
   it('the names of durable state are kept free', () => {
     // @ts-expect-error ctx.session belongs to the author API of durable state
     new Flow<Thread, { session: string }>({ slug: 'a' })
+  })
+
+  it('a flow may ask for durable state, and no worker takes it then', () => {
+    const flow = new Flow<Thread, RunnerContext>({ slug: 'a' })
+      .step({ slug: 'first' }, async (_, ctx) => ctx.variables.set('n', 1))
+      .step({ slug: 'second' }, (_, ctx) => ctx.phase('second'))
+    expectTypeOf<typeof flow>().toExtend<CompatibleFlow<typeof flow, RunnerContext>>()
+    expectTypeOf<typeof flow>().not.toExtend<CompatibleFlow<typeof flow>>()
+
+    const asking = threads.step({ slug: 'a' }, (_: Thread, ctx: RunnerContext) => ctx.session.get('n'))
+    expectTypeOf<keyof ExtractFlowContext<typeof asking>>().toEqualTypeOf<keyof RunnerContext>()
+    expectTypeOf<typeof asking>().not.toExtend<CompatibleFlow<typeof asking>>()
   })
 })
 

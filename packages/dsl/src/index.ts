@@ -40,6 +40,7 @@ export { isNonRetryableError, NonRetryableError } from './non-retryable-error.ts
 export * from './platform.ts'
 export { defaultQueueName, MAX_QUEUE_NAME_LENGTH, resolveQueueName } from './queue-name.ts'
 export { isRetryLater, MAX_RETRY_DELAY_SECONDS, RetryLater, retryDelaySeconds } from './retry-later.ts'
+export type { RunnerContext, RunVariables, Session, SessionVariables } from './runner-context.ts'
 export { brokenSlugRule, InvalidSlugError, isValidSlug, MAX_SLUG_LENGTH, type SlugRule } from './slug.ts'
 export { type StandardIssue, type StandardResult, type StandardSchemaV1, unchecked } from './standard-schema.ts'
 export type { HandledStep, StepDefinition, StepHandler, StepType, WaitStep } from './step-definition.ts'

@@ -1,4 +1,4 @@
-import { type Json, NonRetryableError, type StandardSchemaV1 } from '@starflow/dsl'
+import { inputProblem, type Json, NonRetryableError, type StandardSchemaV1 } from '@starflow/dsl'
 import { RunCache } from './run-cache.ts'
 
 /**
@@ -19,25 +19,8 @@ export class InputCheck {
   async require(runId: string, loadInput: () => Promise<Json>): Promise<void> {
     const schema = this.#schema
     if (schema === undefined) return
-    const problem = await this.#problems.get(runId, async () => problemOf(schema, await loadInput()))
+    const problem = await this.#problems.get(runId, async () => inputProblem(schema, await loadInput()))
     if (problem === null) return
     throw new NonRetryableError(`The input does not match the schema of flow "${this.#flowSlug}": ${problem}`)
   }
-}
-
-/** What is wrong, by path; the values themselves are not repeated. */
-async function problemOf(schema: StandardSchemaV1, input: Json): Promise<string | null> {
-  const result = await schema['~standard'].validate(input)
-  if (result.issues === undefined) return null
-  return result.issues
-    .slice(0, 10)
-    .map((issue) => `${pathOf(issue.path)}: ${issue.message}`)
-    .join('; ')
-}
-
-function pathOf(path: readonly unknown[] | undefined): string {
-  const keys = (path ?? []).map((part) =>
-    typeof part === 'object' && part !== null && 'key' in part ? part.key : part,
-  )
-  return ['$', ...keys.map(String)].join('.')
 }
