@@ -19,6 +19,9 @@ begin
       hint = 'Run: alter extension pgmq update; where that finds no newer version, update the Postgres of the project.';
   end if;
 end $$;
+-- Signs the tokens of durable waits. Where Supabase keeps it; one in another schema will do.
+create schema if not exists extensions;
+create extension if not exists pgcrypto with schema extensions;
 
 -- What an operator may set. Read through get_setting, written through set_setting, which knows the keys.
 create table pgflow.settings (
@@ -238,13 +241,20 @@ create table pgflow.steps (
   constraint required_input_pattern_is_object check (required_input_pattern is null or jsonb_typeof(required_input_pattern) = 'object'),
   constraint steps_deps_count_check check (deps_count >= 0),
   constraint steps_step_slug_check check (pgflow.is_valid_slug(step_slug)),
-  constraint steps_step_type_check check (step_type in ('single', 'map')),
+  constraint steps_step_type_check check (step_type in ('single', 'map', 'wait')),
+  constraint wait_runs_nothing check (
+    step_type <> 'wait' or num_nonnulls(opt_max_attempts, opt_base_delay, opt_max_delay, opt_start_delay) = 0),
   constraint when_exhausted_is_valid check (when_exhausted in ('fail', 'skip', 'skip-cascade')),
   constraint when_unmet_is_valid check (when_unmet in ('fail', 'skip', 'skip-cascade'))
 );
 create unique index steps_lower_step_slug_key on pgflow.steps (flow_slug, lower(step_slug));
 create index steps_queue_name_idx on pgflow.steps (queue_name);
-comment on table pgflow.steps is 'The steps of a flow; (flow_slug, step_slug) → queue_name is its route, ordered by step_index.';
+comment on table pgflow.steps is
+  'The steps of a flow; (flow_slug, step_slug) → queue_name is its route, ordered by step_index. A wait has no route: its queue_name is lower(flow_slug), and no message of it is ever sent.';
+
+-- Which queue serves which step: every step but the waits, which hold no worker and no message.
+create view pgflow._routes as
+  select s.flow_slug, s.step_slug, s.step_index, s.queue_name from pgflow.steps s where s.step_type <> 'wait';
 
 create table pgflow.deps (
   flow_slug text not null,
@@ -289,7 +299,8 @@ end $$;
 -- 20_definition/_apply_options.sql
 -- Brings the stored options of a flow (p_step_slug null: its own and all steps') or of one step to what the code says,
 -- and tells each change. A step worker leaves the flow's own options alone, since other steps live by them: where the code
--- has another one than the database, its step gets that value as its own. A value that comes back within an hour means that two versions of the code are running.
+-- has another one than the database, its step gets that value as its own. Waits have no worker of their own, so any worker
+-- brings their options; a flow's option never becomes that of a wait, whose timeout means something else. A value that comes back within an hour means that two versions of the code are running.
 create function pgflow._apply_options(p_flow_slug text, p_shape jsonb, p_step_slug text)
 returns text[]
 language plpgsql
@@ -312,10 +323,11 @@ begin
       union all
       select s.step_slug, o.name, coalesce(
         (s.options ->> o.name)::integer,
-        (select x.in_code from flow_options x where x.name = o.name and p_step_slug is not null and x.in_code is distinct from x.stored))
+        (select x.in_code from flow_options x where x.name = o.name and p_step_slug is not null and s.step_type <> 'wait'
+         and x.in_code is distinct from x.stored))
       from pgflow._shape_steps(p_flow_slug, p_shape) s
       cross join (values ('maxAttempts'), ('baseDelay'), ('timeout'), ('maxDelay'), ('startDelay')) as o(name)
-      where p_step_slug is null or s.step_slug = p_step_slug
+      where p_step_slug is null or s.step_slug = p_step_slug or s.step_type = 'wait'
     ), stored as (
       select '' as step_slug, o.name as option_name, o.value
       from pgflow.flows f cross join lateral (values
@@ -398,7 +410,7 @@ begin
   perform pgmq.validate_queue_name(p_queue_name);
 
   select s.flow_slug, s.step_slug into v_owner
-  from pgflow.steps s where s.queue_name = p_queue_name and s.flow_slug <> p_flow_slug limit 1;
+  from pgflow._routes s where s.queue_name = p_queue_name and s.flow_slug <> p_flow_slug limit 1;
   if v_owner.flow_slug is not null then
     perform pgflow._raise('SF110', format('Queue "%s" belongs to another flow.', p_queue_name),
       format('Flow "%s" uses it for step "%s".', v_owner.flow_slug, v_owner.step_slug),
@@ -424,7 +436,7 @@ declare
   v_missing record;
 begin
   select s.step_slug, s.queue_name into v_missing
-  from pgflow.steps s
+  from pgflow._routes s
   where s.flow_slug = p_flow_slug and not exists (select from pgmq.list_queues() l where lower(l.queue_name) = s.queue_name)
   order by s.step_index limit 1;
   if v_missing.step_slug is not null then
@@ -464,7 +476,7 @@ set search_path = ''
 as $$
 declare
   v_mode text := (select f.queue_mode from pgflow.flows f where f.flow_slug = p_flow_slug);
-  v_slugs text[] := array(select s.step_slug from pgflow._shape_steps(p_flow_slug, p_shape) s order by s.step_index);
+  v_slugs text[] := pgflow._routed_slugs(p_flow_slug, p_shape);
 begin
   if v_mode <> p_queue_mode then
     return query select 'routing', format('The queue mode is "%s" in the database and "%s" in the code.', v_mode, p_queue_mode);
@@ -473,7 +485,7 @@ begin
   return query
     with code as (
       select s.*, r.queue_name from pgflow._shape_steps(p_flow_slug, p_shape) s
-      join pgflow._derive_routes(p_flow_slug, v_slugs, p_queue_mode) r on r.step_slug = s.step_slug
+      left join pgflow._derive_routes(p_flow_slug, v_slugs, p_queue_mode) r on r.step_slug = s.step_slug
     ), stored as (
       select s.*, array(select d.dep_slug from pgflow.deps d
                         where d.flow_slug = s.flow_slug and d.step_slug = s.step_slug order by d.dep_slug collate "C") as deps_slugs
@@ -491,7 +503,7 @@ begin
       (5, 'shape', c.when_exhausted <> s.when_exhausted, format('Step "%s": whenExhausted is "%s" in the database, "%s" in the code.', s.step_slug, s.when_exhausted, c.when_exhausted)),
       (6, 'shape', c.step_slug = s.step_slug and c.required_input_pattern is distinct from s.required_input_pattern, format('Step "%s": its if pattern differs.', s.step_slug)),
       (7, 'shape', c.step_slug = s.step_slug and c.forbidden_input_pattern is distinct from s.forbidden_input_pattern, format('Step "%s": its ifNot pattern differs.', s.step_slug)),
-      (8, 'routing', v_mode = p_queue_mode and c.queue_name <> s.queue_name, format('Step "%s": queue "%s" in the database, "%s" in the code.', s.step_slug, s.queue_name, c.queue_name))
+      (8, 'routing', v_mode = p_queue_mode and s.step_type <> 'wait' and c.queue_name <> s.queue_name, format('Step "%s": queue "%s" in the database, "%s" in the code.', s.step_slug, s.queue_name, c.queue_name))
     ) as x(rank, kind, differs, difference)
     where x.differs
     order by coalesce(s.step_index, c.step_index), x.rank;
@@ -505,14 +517,15 @@ language plpgsql
 set search_path = ''
 as $$
 declare
-  v_slugs text[] := array(select s.step_slug from pgflow._shape_steps(p_flow_slug, p_shape) s order by s.step_index);
+  v_slugs text[] := pgflow._routed_slugs(p_flow_slug, p_shape);
   v_queue text;
   v_queues text[];
   v_step record;
 begin
   perform pgflow._check_flow_slug_is_free(p_flow_slug);
-  if p_queue_mode = 'step' and cardinality(v_slugs) = 0 then
-    perform pgflow._raise('SF103', format('Flow "%s" has no steps, so it cannot use per-step queues.', p_flow_slug),
+  if p_queue_mode = 'step' and cardinality(array_remove(v_slugs, null)) = 0 then
+    perform pgflow._raise('SF103',
+      format('Flow "%s" has no steps%s, so it cannot use per-step queues.', p_flow_slug, case when cardinality(v_slugs) > 0 then ' but waits' else '' end),
       'A step-queued flow has one queue per step; this one would have none.', 'Add its steps before withStepQueues(flow).');
   end if;
   v_queues := case when p_queue_mode = 'flow' then array[lower(p_flow_slug)]
@@ -529,8 +542,8 @@ begin
     perform pgmq.create(v_queue);
   end loop;
   for v_step in
-    select s.*, r.queue_name from pgflow._shape_steps(p_flow_slug, p_shape) s
-    join pgflow._derive_routes(p_flow_slug, v_slugs, p_queue_mode) r on r.step_slug = s.step_slug
+    select s.*, coalesce(r.queue_name, lower(p_flow_slug)) as queue_name from pgflow._shape_steps(p_flow_slug, p_shape) s
+    left join pgflow._derive_routes(p_flow_slug, v_slugs, p_queue_mode) r on r.step_slug = s.step_slug
     order by s.step_index
   loop
     perform pgflow._insert_step(
@@ -554,7 +567,8 @@ as $$
 $$;
 
 -- 20_definition/_derive_routes.sql
--- The canonical names: which queue serves each step of p_step_slugs (in order). Nothing is truncated or hashed. The
+-- The canonical names: which queue serves each step of p_step_slugs (in order; null: a wait, which has no queue and keeps
+-- its place). Nothing is truncated or hashed. The
 -- dsl's queue-name.ts is the twin; both run packages/dsl/vectors/names.json.
 -- 47 is pgmq's own limit: template_pgmq_q_ (16) + 47 = 63, the longest identifier of Postgres.
 create function pgflow._derive_routes(p_flow_slug text, p_step_slugs text[], p_queue_mode text)
@@ -569,7 +583,8 @@ begin
   if p_queue_mode = 'flow' then
     return query
       select s.slug, (s.ordinal - 1)::integer, lower(p_flow_slug)
-      from unnest(p_step_slugs) with ordinality as s(slug, ordinal);
+      from unnest(p_step_slugs) with ordinality as s(slug, ordinal)
+      where s.slug is not null;
     return;
   end if;
 
@@ -586,6 +601,7 @@ begin
            lower(p_flow_slug || '__' || s.slug) as readable,
            lower(p_flow_slug || '__' || (s.ordinal - 1)) as fallback
     from unnest(p_step_slugs) with ordinality as s(slug, ordinal)
+    where s.slug is not null
     order by s.ordinal
   loop
     step_slug := v_step.slug;
@@ -612,10 +628,10 @@ set search_path = ''
 as $$
 begin
   update pgflow.workers w set deprecated_at = pgflow.clock()
-  where w.queue_name in (select s.queue_name from pgflow.steps s where s.flow_slug = p_flow_slug)
+  where w.queue_name in (select s.queue_name from pgflow._routes s where s.flow_slug = p_flow_slug)
     and w.deprecated_at is null and w.stopped_at is null;
   return (select count(*) from pgflow.workers w
-          where w.queue_name in (select s.queue_name from pgflow.steps s where s.flow_slug = p_flow_slug)
+          where w.queue_name in (select s.queue_name from pgflow._routes s where s.flow_slug = p_flow_slug)
             and pgflow._heartbeat_is_fresh(w));
 end $$;
 
@@ -650,7 +666,7 @@ set search_path = ''
 as $$
 begin
   return array(
-    select s.queue_name from pgflow.steps s where s.flow_slug = p_flow_slug
+    select s.queue_name from pgflow._routes s where s.flow_slug = p_flow_slug
     union
     select lower(f.flow_slug) from pgflow.flows f where f.flow_slug = p_flow_slug and f.queue_mode = 'flow'
     order by 1);
@@ -709,6 +725,19 @@ begin
       || case when p_step_slug = p_existing_slug then '.' else format(', which differs from "%s" only in case.', p_step_slug) end,
     'Step slugs are unique within a flow, whatever their case, because queue names are lowercase.',
     'Give one of the two steps another slug.');
+end $$;
+
+-- 20_definition/_routed_slugs.sql
+-- The slugs of a shape's steps in order, null in the place of a wait: what _derive_routes takes.
+create function pgflow._routed_slugs(p_flow_slug text, p_shape jsonb)
+returns text[]
+language plpgsql immutable
+set search_path = ''
+as $$
+begin
+  return array(
+    select case when s.step_type <> 'wait' then s.step_slug end
+    from pgflow._shape_steps(p_flow_slug, p_shape) s order by s.step_index);
 end $$;
 
 -- 20_definition/_shape_steps.sql
@@ -811,7 +840,7 @@ begin
   return v_step;
 end $$;
 comment on function pgflow.add_step(text, text, text[], integer, integer, integer, integer, text, jsonb, jsonb, text, text, integer) is
-  'Adds a step at the end of a plain flow. Delays and timeouts are seconds.';
+  'Adds a step at the end of a plain flow: single, map or wait. Delays and timeouts are seconds.';
 
 -- 20_definition/create_flow.sql
 -- Takes the flow's lock. Idempotent: an existing flow is returned as it is, options included.
@@ -860,6 +889,7 @@ begin
   foreach v_queue in array pgflow._flow_queues(p_flow_slug) loop
     perform pgflow._drop_private_queue(v_queue);
   end loop;
+  delete from pgflow.waits w using pgflow.runs r where r.run_id = w.run_id and r.flow_slug = p_flow_slug;
   delete from pgflow.task_attempts a using pgflow.runs r where r.run_id = a.run_id and r.flow_slug = p_flow_slug;
   delete from pgflow.step_tasks t using pgflow.runs r where r.run_id = t.run_id and r.flow_slug = p_flow_slug;
   delete from pgflow.step_states s using pgflow.runs r where r.run_id = s.run_id and r.flow_slug = p_flow_slug;
@@ -873,7 +903,8 @@ comment on function pgflow.delete_flow_and_data(text) is 'Deletes a flow, its ru
 -- 20_definition/ensure_flow_compiled.sql
 -- A worker's first act. Takes the flow's lock, then compares, then changes at most one flow.
 --   missing                      → compiled, everything or nothing
---   equal                        → verified; options and input schema of the code are applied (step_slug: only that step's options)
+--   equal                        → verified; options and input schema of the code are applied (step_slug: only options of that
+--                                  step and of waits, which have no worker of their own)
 --   different, production        → mismatch, nothing changed
 --   different, is_local()        → draining while a worker of the flow lives, then recompiled from nothing
 -- code_age: how long ago the caller's code was loaded; older code than the last compile never compiles its shape back.
@@ -886,6 +917,7 @@ set search_path = ''
 as $$
 declare
   v_slugs text[];
+  v_routed_slugs text[];
   v_status text;
   v_flow pgflow.flows;
   v_differences text[] := '{}';
@@ -903,10 +935,15 @@ begin
       'Rename the flow.');
   end if;
   v_slugs := array(select s.step_slug from pgflow._shape_steps(ensure_flow_compiled.flow_slug, shape) s order by s.step_index);
-  perform pgflow._check_route_map(ensure_flow_compiled.flow_slug, v_slugs, ensure_flow_compiled.queue_mode, route_map);
+  v_routed_slugs := pgflow._routed_slugs(ensure_flow_compiled.flow_slug, shape);
+  perform pgflow._check_route_map(ensure_flow_compiled.flow_slug, v_routed_slugs, ensure_flow_compiled.queue_mode, route_map);
   if ensure_flow_compiled.step_slug is not null and not ensure_flow_compiled.step_slug = any (v_slugs) then
     perform pgflow._raise('SF107', format('Flow "%s" has no step "%s".', ensure_flow_compiled.flow_slug, ensure_flow_compiled.step_slug),
       'Steps: ' || array_to_string(v_slugs, ', ') || '.', 'Use one of these; their case counts.');
+  elsif ensure_flow_compiled.step_slug is not null and array_position(v_routed_slugs, ensure_flow_compiled.step_slug) is null then
+    perform pgflow._raise('SF119', format('Step "%s" of flow "%s" is a wait: no worker runs it.', ensure_flow_compiled.step_slug, ensure_flow_compiled.flow_slug),
+      'A wait has no queue. It ends when it is resumed with a token, or at its timeout.',
+      coalesce('Steps that workers run: ' || nullif(array_to_string(v_routed_slugs, ', '), '') || '.', 'No step of this flow is run by a worker.'));
   end if;
 
   perform pgflow._lock_flow(ensure_flow_compiled.flow_slug);
@@ -943,7 +980,7 @@ begin
     'status', v_status, 'mismatchKind', v_kind, 'differences', to_jsonb(v_differences), 'options', to_jsonb(v_options),
     'routes', (select coalesce(jsonb_agg(jsonb_build_object('stepSlug', s.step_slug, 'stepIndex', s.step_index, 'queueName', s.queue_name)
                                          order by s.step_index), '[]')
-               from pgflow.steps s where s.flow_slug = ensure_flow_compiled.flow_slug));
+               from pgflow._routes s where s.flow_slug = ensure_flow_compiled.flow_slug));
 end $$;
 comment on function pgflow.ensure_flow_compiled(text, jsonb, text, jsonb, text, interval) is
   'Compiles or verifies a concrete flow at a worker''s start: {status: compiled|verified|recompiled|mismatch|draining, mismatchKind: null|shape|routing, differences[], options[], routes[]}.';
@@ -1115,7 +1152,7 @@ declare
   v_name text := lower(find_worker_queue.queue_name);
   v_owner record;
 begin
-  select s.flow_slug, s.step_slug into v_owner from pgflow.steps s where s.queue_name = v_name order by s.step_index limit 1;
+  select s.flow_slug, s.step_slug into v_owner from pgflow._routes s where s.queue_name = v_name order by s.step_index limit 1;
   if v_owner.flow_slug is not null then
     perform pgflow._raise('SF411', format('Queue "%s" belongs to flow "%s".', v_name, v_owner.flow_slug),
       'A queue worker would take the messages away from the tasks they stand for.',
@@ -1126,7 +1163,7 @@ begin
       coalesce('Queues without a flow: ' || (
         select string_agg(l.queue_name, ', ' order by l.queue_name)
         from (select q.queue_name::text from pgmq.list_queues() q
-              where lower(q.queue_name) not in (select s.queue_name from pgflow.steps s) order by 1 limit 20) l) || '.',
+              where lower(q.queue_name) not in (select s.queue_name from pgflow._routes s) order by 1 limit 20) l) || '.',
         'There are no queues without a flow.'),
       format('Create it in a migration: select pgmq.create(%L);', v_name));
   end if;
@@ -1245,6 +1282,8 @@ comment on function pgflow.settle_and_read(uuid, text, jsonb, integer, integer) 
 create type pgflow.claimed_task as (
   flow_slug text, run_id uuid, step_slug text, task_index integer, msg_id bigint, attempt integer, input jsonb, flow_input jsonb
 );
+-- What became of a resume: accepted, early, already_resumed, timed_out, skipped or run_ended.
+create type pgflow.wait_answer as (run_id uuid, step_slug text, outcome text);
 create type pgflow.settled_report as (
   run_id uuid, step_slug text, task_index integer, accepted boolean, reason text
 );
@@ -1397,6 +1436,25 @@ create table pgflow.task_attempts (
 );
 comment on table pgflow.task_attempts is 'One row per attempt that ended otherwise than completed.';
 
+-- Durable waits that have something to come: open ones, with their deadline, and those that were resumed before they opened,
+-- with the payload that waits for them. A row goes when its wait ends. Here and not on step_tasks, where an index on what is
+-- open would end the HOT updates of every claim.
+create table pgflow.waits (
+  run_id uuid not null,
+  step_slug text not null,
+  opened_at timestamptz,
+  due_at timestamptz,
+  resumed_at timestamptz,
+  payload jsonb,
+  constraint waits_pkey primary key (run_id, step_slug),
+  constraint waits_run_id_step_slug_fkey foreign key (run_id, step_slug) references pgflow.step_states (run_id, step_slug),
+  constraint wait_is_open_or_resumed check ((opened_at is null) <> (resumed_at is null)),
+  constraint payload_comes_with_a_resume check ((payload is null) = (resumed_at is null)),
+  constraint only_open_waits_are_due check (due_at is null or opened_at is not null)
+);
+create index waits_due_at_idx on pgflow.waits (due_at) where due_at is not null;
+comment on table pgflow.waits is 'Open durable waits, and payloads that came before their wait opened. due_at: when an open one times out; null: never.';
+
 -- Runs that somebody looks at: only their events are sent where the setting events is watched. Unlogged: after a crash
 -- its readers ask again.
 create unlogged table pgflow.watched_runs (
@@ -1408,12 +1466,13 @@ comment on table pgflow.watched_runs is 'Runs whose state was asked for by a cli
 
 -- 40_run/_advance.sql
 -- Carries a set of runs as far as they go without a worker. p_ended: steps that have just completed or were skipped.
--- p_ready: steps that have just started. p_failed: steps that their run does not survive. p_may_cascade: whether a step of
--- p_ended was skipped. Works in waves, so depth has no limit; every wave is set-based over all runs. Events are sent last,
+-- p_ready: steps that have just started; p_opened: waits that have. p_failed: steps that their run does not survive.
+-- p_may_cascade: whether a step of p_ended was skipped. Works in waves, so depth has no limit; every wave is set-based over all runs. Events are sent last,
 -- in the order of the waves: parent before child. The caller holds the runs' locks (or has just inserted them).
 create function pgflow._advance(
   p_ended pgflow.step_states[], p_ready pgflow.step_states[], p_failed pgflow._failed_step[],
-  p_new_run_ids uuid[] default null, p_not_before timestamptz default null, p_may_cascade boolean default true)
+  p_new_run_ids uuid[] default null, p_not_before timestamptz default null, p_may_cascade boolean default true,
+  p_opened pgflow.step_states[] default null)
 returns void
 language plpgsql
 as $$
@@ -1427,11 +1486,20 @@ declare
   v_cascading pgflow.step_states[];
   v_cascaded pgflow.step_states[];
   v_released record;
+  v_opened pgflow.step_states[];
+  v_resumed pgflow.step_states[];
   v_judged pgflow.step_states[];
   v_more pgflow.step_states[];
   v_completed_run_ids uuid[];
   v_may_cascade boolean := p_may_cascade;
 begin
+  if p_opened is not null then
+    v_resumed := pgflow._open_waits(p_opened, p_not_before);
+    v_wave := v_wave || v_resumed;
+    v_ended := v_wave;
+    v_log := v_log || p_opened || v_resumed;
+  end if;
+
   while v_wave is not null loop
     -- Nearly always nothing of a wave was skipped, and then this is known without a statement.
     v_cascading := null;
@@ -1452,16 +1520,25 @@ begin
     v_judged := v_released.to_judge;
     v_wave := v_released.completed;
     v_more := v_released.started;
+    v_opened := v_released.opened;
     v_ready := v_ready || v_more;
-    v_log := v_log || v_wave || v_more;
+    v_log := v_log || v_wave || v_more || v_opened;
     v_may_cascade := v_judged is not null;
     if v_judged is not null then
       v_judged := pgflow._start_judged_steps(v_judged);
       select v_log || array_agg(s) filter (where s.status <> 'failed'),
              v_wave || array_agg(s) filter (where s.status in ('completed', 'skipped')),
-             v_ready || array_agg(s) filter (where s.status = 'started'),
+             v_ready || array_agg(s) filter (where s.status = 'started' and st.step_type <> 'wait'),
+             v_opened || array_agg(s) filter (where s.status = 'started' and st.step_type = 'wait'),
              v_failed || (array_agg(row(s.run_id, s.step_slug, s.error_message)::pgflow._failed_step) filter (where s.status = 'failed'))
-      into v_log, v_wave, v_ready, v_failed from unnest(v_judged) s;
+      into v_log, v_wave, v_ready, v_opened, v_failed
+      from unnest(v_judged) s join pgflow.steps st on st.flow_slug = s.flow_slug and st.step_slug = s.step_slug;
+    end if;
+    if v_opened is not null then
+      -- Those whose payload had come before have ended again: they belong to this wave.
+      v_resumed := pgflow._open_waits(v_opened);
+      v_wave := v_wave || v_resumed;
+      v_log := v_log || v_resumed;
     end if;
     v_ended := v_ended || v_wave;
   end loop;
@@ -1493,6 +1570,16 @@ begin
     group by t.queue_name order by t.queue_name
   ) q cross join lateral pgmq.archive(q.queue_name, q.ids);
 end $$;
+
+-- 40_run/_base64url.sql
+-- RFC 4648, 5, without padding. encode breaks lines, which goes too.
+create function pgflow._base64url(p_bytes bytea)
+returns text
+language sql immutable
+set search_path = ''
+as $$
+  select translate(encode(p_bytes, 'base64'), E'+/=\n', '-_')
+$$;
 
 -- 40_run/_caller_id.sql
 -- The signed-in person behind this request, from the claims that the API gateway sets; null for the server itself.
@@ -1606,7 +1693,7 @@ begin
          bool_or(f.paused_at is not null) as is_paused
   into v_route
   from pgflow.steps s join pgflow.flows f on f.flow_slug = s.flow_slug
-  where s.flow_slug = p_flow_slug and (p_step_slug is null or s.step_slug = p_step_slug);
+  where s.flow_slug = p_flow_slug and (p_step_slug is null or s.step_slug = p_step_slug) and s.step_type <> 'wait';
   if v_route.is_served is not true then
     perform pgflow._refuse_subscription(p_queue_name, p_flow_slug, p_step_slug);
   end if;
@@ -1713,7 +1800,7 @@ begin
     from unnest(p_tasks) t group by 1, 2, 3
   ), judged as (
     select c.*, st.step_type,
-           st.feeds_map and st.step_type = 'single' and jsonb_typeof(c.output) is distinct from 'array' as is_violation
+           st.feeds_map and st.step_type <> 'map' and jsonb_typeof(c.output) is distinct from 'array' as is_violation
     from counted c join pgflow.steps st on st.flow_slug = c.flow_slug and st.step_slug = c.step_slug
   ), changed as (
     update pgflow.step_states s set
@@ -1721,7 +1808,7 @@ begin
       status = case when s.remaining_tasks > j.tasks_ended or j.is_violation then s.status else 'completed' end,
       completed_at = case when s.remaining_tasks > j.tasks_ended or j.is_violation then null else greatest(v_now, s.started_at) end,
       output = case when s.remaining_tasks > j.tasks_ended or j.is_violation then null
-                    when j.step_type = 'single' then j.output
+                    when j.step_type <> 'map' then j.output
                     else (select jsonb_agg(t.output order by t.task_index) from pgflow.step_tasks t
                           where t.run_id = j.run_id and t.step_slug = j.step_slug) end
     from judged j
@@ -1805,7 +1892,7 @@ begin
 end $$;
 
 -- 40_run/_dispatch.sql
--- Makes the tasks and messages of steps that have just started. One send_batch per queue and delay; ROWS FROM zips the
+-- Makes the tasks and messages of steps that have just started, waits apart: _open_waits makes theirs. One send_batch per queue and delay; ROWS FROM zips the
 -- ids that it returns, in the order of its messages, with the tasks. p_not_before: a start that was asked for later.
 create function pgflow._dispatch(p_ready pgflow.step_states[], p_not_before timestamptz default null)
 returns void
@@ -1843,7 +1930,7 @@ end $$;
 
 -- 40_run/_end_unfinished_tasks.sql
 -- Ends the queued, started and waiting tasks of runs (p_step_slugs null), or of one step of each run (the arrays run in
--- parallel), as p_status, and archives their messages. A started attempt that is cut off so is kept in task_attempts.
+-- parallel), as p_status, archives their messages and closes their waits. A started attempt that is cut off so is kept in task_attempts.
 create function pgflow._end_unfinished_tasks(p_run_ids uuid[], p_step_slugs text[], p_status text)
 returns void
 language plpgsql
@@ -1869,12 +1956,63 @@ begin
     select c.run_id, c.step_slug, c.task_index, c.attempts_count, c.last_worker_id, c.started_at, pgflow.clock(), p_status
     from changed c where c.old_status = 'started'
     on conflict on constraint task_attempts_pkey do nothing
+  ), closed as (
+    delete from pgflow.waits w using changed c
+    where c.old_status = 'waiting' and w.run_id = c.run_id and w.step_slug = c.step_slug
   )
   select array_agg(row(c.flow_slug, c.run_id, c.step_slug, c.task_index, c.queue_name, c.message_id, null, null)::pgflow._ended_task)
   into v_ended from changed c;
   if v_ended is not null then
     perform pgflow._archive_messages(v_ended);
   end if;
+end $$;
+
+-- 40_run/_end_wait.sql
+-- What a payload does to its wait, and the answer: every case of resume_wait. The caller holds the run, so that a resume, the
+-- timeout, a cancellation and another resume come one after the other, and the first of them counts.
+create function pgflow._end_wait(p_run pgflow.runs, p_step_slug text, p_payload jsonb)
+returns text
+language plpgsql
+as $$
+declare
+  v_now timestamptz := pgflow.clock();
+  v_state pgflow.step_states;
+  v_wait pgflow.waits;
+  v_task pgflow.step_tasks;
+  v_result record;
+begin
+  select * into v_state from pgflow.step_states s where s.run_id = p_run.run_id and s.step_slug = p_step_slug;
+  select * into v_task from pgflow.step_tasks t where t.run_id = p_run.run_id and t.step_slug = p_step_slug;
+  if v_state.status = 'completed' then
+    return 'already_resumed';
+  elsif v_task.status = 'failed' or v_state.skip_reason = 'handler_failed' then
+    return 'timed_out';
+  elsif v_state.status = 'skipped' then
+    return 'skipped';
+  elsif p_run.status <> 'started' then
+    return 'run_ended';
+  end if;
+
+  select * into v_wait from pgflow.waits w where w.run_id = p_run.run_id and w.step_slug = p_step_slug;
+  if v_wait.resumed_at is not null then
+    return 'already_resumed';
+  elsif v_state.status = 'created' then
+    insert into pgflow.waits (run_id, step_slug, resumed_at, payload) values (p_run.run_id, p_step_slug, v_now, p_payload);
+    return 'early';
+  elsif v_wait.due_at <= v_now then
+    -- The deadline is the clock's, not that of the recovery pass which has not come by yet.
+    perform pgflow._expire_waits(array[p_run.run_id]);
+    return 'timed_out';
+  end if;
+
+  update pgflow.step_tasks t set status = 'completed', completed_at = greatest(v_now, t.queued_at), output = p_payload, error_message = null
+  where t.run_id = p_run.run_id and t.step_slug = p_step_slug and t.status = 'waiting'
+  returning * into v_task;
+  delete from pgflow.waits w where w.run_id = p_run.run_id and w.step_slug = p_step_slug;
+  v_result := pgflow._complete_steps(array[row(v_task.flow_slug, v_task.run_id, v_task.step_slug, v_task.task_index, v_task.queue_name,
+                                               v_task.message_id, v_task.output, null)::pgflow._ended_task]);
+  perform pgflow._advance(v_result.completed_steps, null, v_result.failed_steps, p_may_cascade => false);
+  return 'accepted';
 end $$;
 
 -- 40_run/_exhaust_steps.sql
@@ -2030,6 +2168,22 @@ begin
   return true;
 end $$;
 
+-- 40_run/_hmac_sha256.sql
+-- pgcrypto may be in any schema.
+create function pgflow._hmac_sha256(p_message text, p_secret text)
+returns bytea
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  v_mac bytea;
+begin
+  execute format('select %I.hmac(convert_to($1, ''UTF8''), convert_to($2, ''UTF8''), ''sha256'')',
+                 (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'pgcrypto'))
+    into v_mac using p_message, p_secret;
+  return v_mac;
+end $$;
+
 -- 40_run/_is_flow_schedule.sql
 -- Whether a command of pg_cron was made by schedule_flow.
 create function pgflow._is_flow_schedule(p_command text)
@@ -2077,6 +2231,45 @@ declare
 begin
   return v_run_id is not null
     and exists (select from pgflow.runs r where r.run_id = v_run_id::uuid and pgflow._may_see(r.owner));
+end $$;
+
+-- 40_run/_open_waits.sql
+-- Opens waits whose steps have just started: a task that waits, without a message, and a row that says when it is due
+-- (p_not_before: a start that was asked for later counts from then). Where the payload came before, the wait ends at once:
+-- returns the steps that so completed. The caller holds their runs.
+create function pgflow._open_waits(p_opened pgflow.step_states[], p_not_before timestamptz default null)
+returns pgflow.step_states[]
+language plpgsql
+as $$
+declare
+  v_now timestamptz := pgflow.clock();
+  v_resumed pgflow._ended_task[];
+begin
+  insert into pgflow.step_tasks (flow_slug, run_id, step_slug, status, queue_name, queued_at)
+  select o.flow_slug, o.run_id, o.step_slug, 'waiting', st.queue_name, v_now
+  from unnest(p_opened) o join pgflow.steps st on st.flow_slug = o.flow_slug and st.step_slug = o.step_slug;
+
+  with kept as (
+    delete from pgflow.waits w using unnest(p_opened) o
+    where w.run_id = o.run_id and w.step_slug = o.step_slug
+    returning w.run_id, w.step_slug, w.payload
+  ), changed as (
+    update pgflow.step_tasks t set status = 'completed', completed_at = v_now, output = k.payload
+    from kept k
+    where t.run_id = k.run_id and t.step_slug = k.step_slug and t.status = 'waiting'
+    returning row(t.flow_slug, t.run_id, t.step_slug, t.task_index, t.queue_name, t.message_id, t.output, null)::pgflow._ended_task as task
+  )
+  select array_agg(c.task) into v_resumed from changed c;
+
+  insert into pgflow.waits (run_id, step_slug, opened_at, due_at)
+  select o.run_id, o.step_slug, v_now, greatest(v_now, p_not_before) + make_interval(secs => st.opt_timeout)
+  from unnest(p_opened) o join pgflow.steps st on st.flow_slug = o.flow_slug and st.step_slug = o.step_slug
+  where not exists (select from unnest(v_resumed) r where r.run_id = o.run_id and r.step_slug = o.step_slug);
+
+  if v_resumed is null then
+    return null;
+  end if;
+  return (pgflow._complete_steps(v_resumed)).completed_steps;
 end $$;
 
 -- 40_run/_parse_reports.sql
@@ -2139,6 +2332,34 @@ begin
              'Start one of its workers first: a worker compiles its flow. Check the spelling too.'));
 end $$;
 
+-- 40_run/_read_wait_token.sql
+-- What a genuine token says. One text for everything that is not: a forger learns nothing. What is compared are hashes of the
+-- signatures, so that how long it takes tells nothing about the right one. Only then is the body looked at.
+create function pgflow._read_wait_token(p_token text, out placement text, out run_id text, out step_slug text)
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  v_parts text[] := regexp_match(left(p_token, 2000), '^(sfw1\.([A-Za-z0-9_-]{1,32})\.([A-Za-z0-9_-]+))\.([A-Za-z0-9_-]+)$');
+  v_secret text := pgflow._wait_key(v_parts[2]);
+  v_body jsonb;
+begin
+  if v_secret is null
+    or sha256(convert_to(v_parts[4], 'UTF8')) <> sha256(convert_to(pgflow._base64url(pgflow._hmac_sha256(v_parts[1], v_secret)), 'UTF8')) then
+    perform pgflow._raise('SF207', 'This token is not valid.', 'It is not one of ours, it was changed, or its key has been retired.',
+      'Ask whoever sent it for a new one.');
+  end if;
+  v_body := convert_from(decode(rpad(translate(v_parts[3], '-_', '+/'), (length(v_parts[3]) + 3) / 4 * 4, '='), 'base64'), 'UTF8')::jsonb;
+  if to_timestamp((v_body ->> 'exp')::bigint) <= pgflow.clock() then
+    perform pgflow._raise('SF208', 'This token has expired.',
+      format('It was good until %s.', to_char(to_timestamp((v_body ->> 'exp')::bigint) at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"')),
+      'Ask whoever sent it for a new one.');
+  end if;
+  placement := v_body ->> 'placement';
+  run_id := v_body ->> 'run';
+  step_slug := v_body ->> 'step';
+end $$;
+
 -- 40_run/_refuse_subscription.sql
 create function pgflow._refuse_subscription(p_queue_name text, p_flow_slug text, p_step_slug text)
 returns void
@@ -2149,7 +2370,7 @@ begin
     format('Queue "%s" does not serve %s of flow "%s".', p_queue_name,
            case when p_step_slug is null then 'all steps' else format('step "%s"', p_step_slug) end, p_flow_slug),
     coalesce('Routes: ' || (select string_agg(format('%s → %s', s.step_slug, s.queue_name), ', ' order by s.step_index)
-                            from pgflow.steps s where s.flow_slug = p_flow_slug) || '.', 'The flow has no routes.'),
+                            from pgflow._routes s where s.flow_slug = p_flow_slug) || '.', 'The flow has no routes.'),
     'Claim with the queue and step of a persisted route; a plain flow''s worker names no step.');
 end $$;
 
@@ -2187,10 +2408,11 @@ end $$;
 -- 40_run/_release_dependents.sql
 -- Counts down the dependents of steps that have ended, completed or skipped, and starts those that are ready. A step
 -- with a condition comes back as created with nothing remaining: it is judged next, by a statement that sees its inputs.
--- A map over a skipped dependency, or over an empty array, completes at once.
+-- A map over a skipped dependency, or over an empty array, completes at once. opened: waits that start; started: all others.
 create function pgflow._release_dependents(
   p_ended pgflow.step_states[],
-  out to_judge pgflow.step_states[], out completed pgflow.step_states[], out started pgflow.step_states[])
+  out to_judge pgflow.step_states[], out completed pgflow.step_states[], out started pgflow.step_states[],
+  out opened pgflow.step_states[])
 language plpgsql
 as $$
 declare
@@ -2204,7 +2426,8 @@ begin
   ), waiting as (
     select c.run_id, c.step_slug, c.deps_ended,
            st.required_input_pattern is not null or st.forbidden_input_pattern is not null as has_condition,
-           case when st.step_type = 'map' then coalesce(jsonb_array_length(c.first_output), 0) else 1 end as tasks
+           case when st.step_type = 'map' then coalesce(jsonb_array_length(c.first_output), 0) else 1 end as tasks,
+           st.step_type = 'wait' as is_wait
     from counted c join pgflow.steps st on st.flow_slug = c.flow_slug and st.step_slug = c.step_slug
   ), changed as (
     update pgflow.step_states s set
@@ -2218,12 +2441,13 @@ begin
       output = case when s.remaining_deps = w.deps_ended and not w.has_condition and w.tasks = 0 then '[]'::jsonb end
     from waiting w
     where s.run_id = w.run_id and s.step_slug = w.step_slug and s.status = 'created'
-    returning s as state
+    returning s as state, w.is_wait
   )
   select array_agg(c.state) filter (where (c.state).status = 'created'),
          array_agg(c.state) filter (where (c.state).status = 'completed'),
-         array_agg(c.state) filter (where (c.state).status = 'started')
-  into to_judge, completed, started
+         array_agg(c.state) filter (where (c.state).status = 'started' and not c.is_wait),
+         array_agg(c.state) filter (where (c.state).status = 'started' and c.is_wait)
+  into to_judge, completed, started, opened
   from changed c where (c.state).remaining_deps = 0;
 end $$;
 
@@ -2491,6 +2715,23 @@ begin
     where r.kind = 'unsupported' or (r.kind = 'stalled' and r.msg_id <> all (coalesce(v_recovered, '{}')));
 end $$;
 
+-- 40_run/_sign_wait_token.sql
+-- sfw1.<kid>.<body>.<signature>: the body is JSON in base64url, in this order of keys and without spaces; the signature is the
+-- HMAC-SHA256 of everything before it. Its twin is packages/engine/src/wait/wait-token.ts; both run
+-- packages/engine/vectors/wait-tokens.json. No part needs escaping: slugs, ids and key names hold letters, digits, - and _.
+create function pgflow._sign_wait_token(
+  p_placement text, p_run_id text, p_step_slug text, p_expires_at bigint, p_kid text, p_secret text)
+returns text
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  v_signed text := 'sfw1.' || p_kid || '.' || pgflow._base64url(convert_to(format(
+    '{"placement":"%s","run":"%s","step":"%s","exp":%s}', p_placement, p_run_id, p_step_slug, p_expires_at), 'UTF8'));
+begin
+  return v_signed || '.' || pgflow._base64url(pgflow._hmac_sha256(v_signed, p_secret));
+end $$;
+
 -- 40_run/_skip_descendants.sql
 -- skip-cascade: everything below a skipped step is skipped, however deep. None of it can have started, since each
 -- descendant still waited for the step above it. Returns the steps that were skipped.
@@ -2566,7 +2807,7 @@ end $$;
 
 -- 40_run/_start_runs.sql
 -- Inserts runs with their step states and carries them as far as they go: conditions of root steps, maps over nothing,
--- first tasks (not claimable before p_not_before). Only inserts, so it waits for nobody but a deletion of the flow, or a
+-- first tasks (not claimable before p_not_before). A flow with waits needs a secret to sign their tokens. Only inserts, so it waits for nobody but a deletion of the flow, or a
 -- caller with the same run id or key. A run that exists is left out of the answer.
 create function pgflow._start_runs(
   p_flow_slug text, p_run_ids uuid[], p_inputs jsonb[], p_idempotency_key text default null, p_not_before timestamptz default null)
@@ -2578,18 +2819,24 @@ declare
   v_owner uuid := pgflow._caller_id();
   v_steps integer;
   v_has_root_map boolean;
+  v_has_waits boolean;
   v_bad_type text;
   v_run_ids uuid[];
   v_ready pgflow.step_states[];
+  v_opened pgflow.step_states[];
   v_ended pgflow.step_states[];
   v_judged pgflow.step_states[];
   v_failed pgflow._failed_step[];
 begin
   perform pg_advisory_xact_lock_shared(pgflow._deletion_lock(p_flow_slug));
-  select count(*), bool_or(s.step_type = 'map' and s.deps_count = 0) into v_steps, v_has_root_map
+  select count(*), bool_or(s.step_type = 'map' and s.deps_count = 0), bool_or(s.step_type = 'wait')
+  into v_steps, v_has_root_map, v_has_waits
   from pgflow.steps s where s.flow_slug = p_flow_slug;
   if v_steps = 0 and not exists (select from pgflow.flows f where f.flow_slug = p_flow_slug) then
     perform pgflow._raise_unknown_flow(p_flow_slug);
+  end if;
+  if v_has_waits then
+    perform pgflow._wait_signing_key(p_flow_slug);
   end if;
   if v_has_root_map then
     select coalesce(jsonb_typeof(i.input), 'null') into v_bad_type from unnest(p_inputs) i(input)
@@ -2623,7 +2870,7 @@ begin
     from new_runs r
     cross join pgflow.steps st
     cross join lateral (
-      select case when st.step_type = 'single' then 1 when st.deps_count = 0 then jsonb_array_length(r.input) end as tasks,
+      select case when st.step_type <> 'map' then 1 when st.deps_count = 0 then jsonb_array_length(r.input) end as tasks,
              st.required_input_pattern is not null or st.forbidden_input_pattern is not null as has_condition
     ) t
     cross join lateral (
@@ -2646,13 +2893,18 @@ begin
            (array_agg(row(s.run_id, s.step_slug, s.error_message)::pgflow._failed_step) filter (where s.status = 'failed'))
     into v_ready, v_ended, v_failed from unnest(v_judged) s;
   end if;
+  if v_has_waits then
+    select array_agg(s) filter (where st.step_type <> 'wait'), array_agg(s) filter (where st.step_type = 'wait')
+    into v_ready, v_opened
+    from unnest(v_ready) s join pgflow.steps st on st.flow_slug = s.flow_slug and st.step_slug = s.step_slug;
+  end if;
   if v_steps = 0 then
     -- Without steps there is nothing to wait for.
     update pgflow.runs r set status = 'completed', completed_at = r.started_at, output = '{}'
     where r.run_id = any (v_run_ids);
     perform pgflow._send_events(v_run_ids, null, null, v_run_ids);
   else
-    perform pgflow._advance(v_ended, v_ready, v_failed, v_run_ids, p_not_before);
+    perform pgflow._advance(v_ended, v_ready, v_failed, v_run_ids, p_not_before, p_opened => v_opened);
   end if;
   return query select u.run_id from unnest(v_run_ids) u(run_id);
 end $$;
@@ -2678,6 +2930,37 @@ begin
       || case when p_state.skip_reason = 'handler_failed' then jsonb_build_object('error_message', p_state.error_message)
               else jsonb_build_object('flow_slug', p_state.flow_slug) end
   end;
+end $$;
+
+-- 40_run/_wait_key.sql
+-- A key by its name: the Vault secret starflow_wait_token_secret, and starflow_wait_token_secret_<kid> for any name but default.
+-- Null where it is missing. Every key that is there verifies; the setting wait_token_kid says which one signs.
+create function pgflow._wait_key(p_kid text)
+returns text
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return pgflow._vault_secret('starflow_wait_token_secret' || case p_kid when 'default' then '' else '_' || p_kid end);
+end $$;
+
+-- 40_run/_wait_signing_key.sql
+-- The key that signs now. Without one no wait could ever be resumed, so that a run of such a flow is refused at its start.
+create function pgflow._wait_signing_key(p_flow_slug text, out kid text, out secret text)
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  kid := pgflow.get_setting('wait_token_kid');
+  secret := pgflow._wait_key(kid);
+  -- As many characters as the hash has bytes: a shorter secret is weaker than the signature.
+  if secret is null or length(secret) < 32 then
+    perform pgflow._raise('SF206', format('Flow "%s" has a wait, and there is no secret to sign its tokens.', p_flow_slug),
+      format('The Vault secret "starflow_wait_token_secret%s" is %s.', case kid when 'default' then '' else '_' || kid end,
+             case when secret is null then 'missing' else 'shorter than 32 characters' end),
+      format('select vault.create_secret(encode(extensions.gen_random_bytes(32), ''hex''), %L)',
+             'starflow_wait_token_secret' || case kid when 'default' then '' else '_' || kid end));
+  end if;
 end $$;
 
 -- 40_run/_watch_run.sql
@@ -2825,6 +3108,42 @@ end $$;
 comment on function pgflow.get_run_with_states(uuid) is
   'The run and its steps: {run, steps[]}; null where there is none that the caller may see. Its events are sent for the next 5 minutes.';
 
+-- 40_run/issue_wait_token.sql
+-- For the server alone: who may resume a wait is the application's decision, and the owner of a run is often just the person
+-- who must not. It may be issued before the wait opens, as often as needed; every token that has not expired is good.
+create function pgflow.issue_wait_token(run_id uuid, step_slug text, expires_in interval default null)
+returns text
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  v_flow_slug text := (select r.flow_slug from pgflow.runs r where r.run_id = issue_wait_token.run_id);
+  v_wait pgflow.steps;
+  v_key record;
+  v_expires_at timestamptz;
+begin
+  select * into v_wait from pgflow.steps s
+  where s.flow_slug = v_flow_slug and s.step_slug = issue_wait_token.step_slug and s.step_type = 'wait';
+  if v_wait.step_slug is null then
+    perform pgflow._raise('SF209', format('There is no wait "%s" in run %s.', issue_wait_token.step_slug, issue_wait_token.run_id),
+      case when v_flow_slug is null then 'There is no such run.' else format('It is a run of flow "%s".', v_flow_slug) end,
+      coalesce('Its waits: ' || (select string_agg(s.step_slug, ', ' order by s.step_index) from pgflow.steps s
+                                 where s.flow_slug = v_flow_slug and s.step_type = 'wait') || '.',
+               'Name a run of a flow with a wait.'));
+  end if;
+  -- A week, and the time that the wait is open: a token does not end before the wait it is for.
+  v_expires_at := pgflow.clock() + coalesce(expires_in, interval '7 days' + coalesce(make_interval(secs => v_wait.opt_timeout), '0'));
+  if v_expires_at <= pgflow.clock() then
+    perform pgflow._raise('SF001', format('A token cannot expire in %s.', expires_in), 'That is not in the future.',
+      'Leave expires_in out, or give an interval above zero.');
+  end if;
+  select * into v_key from pgflow._wait_signing_key(v_flow_slug);
+  return pgflow._sign_wait_token('queue', issue_wait_token.run_id::text, issue_wait_token.step_slug,
+                                 extract(epoch from v_expires_at)::bigint, v_key.kid, v_key.secret);
+end $$;
+comment on function pgflow.issue_wait_token(uuid, text, interval) is
+  'A signed token with which resume_wait ends this wait of this run. Good for 7 days and the timeout of the wait, unless expires_in says otherwise. Give it only to whoever may decide.';
+
 -- 40_run/maybe_complete_run.sql
 create function pgflow.maybe_complete_run(run_id uuid)
 returns void
@@ -2835,6 +3154,13 @@ begin
   -- A run completes in the transaction that ends its last step.
 end $$;
 comment on function pgflow.maybe_complete_run(uuid) is 'Kept for existing scripts; does nothing, since a run completes in the transaction that ends its last step.';
+
+-- 40_run/open_waits.sql
+create view pgflow.open_waits as
+  select r.flow_slug, w.run_id, w.step_slug, w.opened_at, w.due_at
+  from pgflow.waits w join pgflow.runs r on r.run_id = w.run_id
+  where w.opened_at is not null;
+comment on view pgflow.open_waits is 'The durable waits that stand open, and when each times out (null: never).';
 
 -- 40_run/pause_flow.sql
 create function pgflow.pause_flow(flow_slug text)
@@ -2864,9 +3190,45 @@ begin
 end $$;
 comment on function pgflow.resume_flow(text) is 'Ends a pause: queued work is claimed again.';
 
+-- 40_run/resume_wait.sql
+-- The right to resume is the token alone, whoever brings it: definer, so that it needs nothing else. Locks the run, then goes
+-- down the levels like a settlement.
+create function pgflow.resume_wait(token text, payload jsonb default null)
+returns pgflow.wait_answer
+language plpgsql security definer
+set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set enable_mergejoin = off set jit = off
+as $$
+declare
+  v_token record := pgflow._read_wait_token(token);
+  v_payload jsonb := coalesce(payload, 'null');
+  v_run pgflow.runs;
+  v_feeds_map boolean;
+begin
+  if v_token.placement <> 'queue' then
+    perform pgflow._raise('SF209', format('This token is for a wait of a run with placement "%s".', v_token.placement),
+      'The tables of step queues know nothing of that run.', 'Resume it where it runs.');
+  end if;
+  -- A statement of its own: what follows sees what the former holder of the run has committed.
+  select * into v_run from pgflow.runs r where r.run_id = v_token.run_id::uuid for no key update;
+  select s.feeds_map into v_feeds_map from pgflow.steps s
+  where s.flow_slug = v_run.flow_slug and s.step_slug = v_token.step_slug and s.step_type = 'wait';
+  if v_feeds_map is null then
+    perform pgflow._raise('SF209', format('There is no wait "%s" in run %s.', v_token.step_slug, v_token.run_id),
+      'The token is genuine: its flow was deleted, or compiled anew without the wait.', 'Start a new run, and issue a token for it.');
+  elsif v_feeds_map and jsonb_typeof(v_payload) <> 'array' then
+    perform pgflow._raise('SF203', format('The payload of wait "%s" must be an array.', v_token.step_slug),
+      format('A map goes over it, and it is %s.', case jsonb_typeof(v_payload) when 'null' then 'null' else 'of type ' || jsonb_typeof(v_payload) end),
+      'Resume it again with an array. Nothing was changed.');
+  end if;
+  return row(v_run.run_id, v_token.step_slug, pgflow._end_wait(v_run, v_token.step_slug, v_payload))::pgflow.wait_answer;
+end $$;
+comment on function pgflow.resume_wait(text, jsonb) is
+  'Resumes the wait that the token names; the payload is its output. The outcome tells what happened: accepted, early (the wait is not open yet and takes it then), already_resumed, timed_out, skipped or run_ended. Only with the first two does this payload count.';
+
 -- 40_run/retry_run.sql
 -- Locks the run, then its states and tasks. What has completed keeps its output; a step that failed, or whose tasks were
--- cancelled, runs again with a fresh budget (the attempts it had are forgiven). A step that failed its condition is
+-- cancelled, runs again with a fresh budget (the attempts it had are forgiven); a wait opens again, for its whole timeout. A step that failed its condition is
 -- judged again; skipped steps stay skipped.
 create function pgflow.retry_run(run_id uuid)
 returns setof pgflow.runs
@@ -2877,9 +3239,12 @@ as $$
 declare
   v_run pgflow.runs;
   v_tasks pgflow.step_tasks[];
+  v_waiting pgflow.step_tasks[];
   v_restarted pgflow.step_states[];
   v_undispatched pgflow.step_states[];
   v_judged pgflow.step_states[];
+  v_started pgflow.step_states[];
+  v_opened pgflow.step_states[];
 begin
   select * into v_run from pgflow.runs r where r.run_id = retry_run.run_id for no key update;
   if v_run.run_id is null or not pgflow._may_see(v_run.owner) then
@@ -2909,14 +3274,20 @@ begin
 
   with again as (
     update pgflow.step_tasks t set
-      status = 'queued', attempts_forgiven = t.attempts_count, failed_at = null, completed_at = null, error_message = null,
+      status = case st.step_type when 'wait' then 'waiting' else 'queued' end, attempts_forgiven = t.attempts_count, failed_at = null, completed_at = null, error_message = null,
       output = null, requeued_count = 0, permanently_stalled_at = null, message_id = null
+    from pgflow.steps st
     where t.run_id = retry_run.run_id and t.status in ('failed', 'cancelled')
+      and st.flow_slug = t.flow_slug and st.step_slug = t.step_slug
       and exists (select from pgflow.step_states s where s.run_id = t.run_id and s.step_slug = t.step_slug and s.status = 'started')
     returning t as task
   )
-  select array_agg(a.task) into v_tasks from again a;
+  select array_agg(a.task) filter (where (a.task).status = 'queued'), array_agg(a.task) filter (where (a.task).status = 'waiting')
+  into v_tasks, v_waiting from again a;
   perform pgflow._resend_messages(v_tasks);
+  insert into pgflow.waits (run_id, step_slug, opened_at, due_at)
+  select w.run_id, w.step_slug, pgflow.clock(), pgflow.clock() + make_interval(secs => st.opt_timeout)
+  from unnest(v_waiting) w join pgflow.steps st on st.flow_slug = w.flow_slug and st.step_slug = w.step_slug;
 
   -- Steps that had started in the very call that failed the run were never dispatched.
   select array_agg(s) filter (where s.status = 'started' and t.run_id is null),
@@ -2932,11 +3303,16 @@ begin
   perform pgflow._send_events(null, v_restarted, null, null);
   if v_judged is not null then
     v_judged := pgflow._start_judged_steps(v_judged);
+    select array_agg(j) filter (where st.step_type <> 'wait'), array_agg(j) filter (where st.step_type = 'wait')
+    into v_started, v_opened
+    from unnest(v_judged) j join pgflow.steps st on st.flow_slug = j.flow_slug and st.step_slug = j.step_slug
+    where j.status = 'started';
   end if;
   perform pgflow._advance(
     (select array_agg(j) from unnest(v_judged) j where j.status in ('completed', 'skipped')),
-    v_undispatched || (select array_agg(j) from unnest(v_judged) j where j.status = 'started'),
-    (select array_agg(row(j.run_id, j.step_slug, j.error_message)::pgflow._failed_step) from unnest(v_judged) j where j.status = 'failed'));
+    v_undispatched || v_started,
+    (select array_agg(row(j.run_id, j.step_slug, j.error_message)::pgflow._failed_step) from unnest(v_judged) j where j.status = 'failed'),
+    p_opened => v_opened);
   return query select r.* from pgflow.runs r where r.run_id = retry_run.run_id;
 end $$;
 comment on function pgflow.retry_run(uuid) is
@@ -3195,6 +3571,38 @@ begin
       where s.flow_slug = p_task.flow_slug and s.step_slug = p_task.step_slug);
 end $$;
 
+-- 50_recovery/_expire_waits.sql
+-- Ends the waits of these runs that are due: a wait that timed out has failed, and when_exhausted says what follows. The
+-- caller holds the runs. Returns how many there were.
+create function pgflow._expire_waits(p_run_ids uuid[])
+returns integer
+language plpgsql
+as $$
+declare
+  v_expired pgflow._ended_task[];
+  v_result record;
+begin
+  with due as (
+    delete from pgflow.waits w using unnest(p_run_ids) u(run_id)
+    where w.run_id = u.run_id and w.due_at <= pgflow.clock()
+    returning w.run_id, w.step_slug, w.due_at
+  ), changed as (
+    update pgflow.step_tasks t set
+      status = 'failed', failed_at = greatest(pgflow.clock(), t.queued_at),
+      error_message = format('Timed out: nobody resumed this wait before %s', to_char(d.due_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'))
+    from due d
+    where t.run_id = d.run_id and t.step_slug = d.step_slug and t.status = 'waiting'
+    returning row(t.flow_slug, t.run_id, t.step_slug, t.task_index, t.queue_name, t.message_id, null, t.error_message)::pgflow._ended_task as task
+  )
+  select array_agg(c.task) into v_expired from changed c;
+  if v_expired is null then
+    return 0;
+  end if;
+  v_result := pgflow._exhaust_steps(v_expired);
+  perform pgflow._advance(v_result.skipped_steps, null, v_result.failed_steps);
+  return cardinality(v_expired);
+end $$;
+
 -- 50_recovery/_names_attempt.sql
 -- Whether an entry of release_tasks can be read. (pg_input_is_valid, which would ask without a subtransaction, came after Postgres 15.)
 create function pgflow._names_attempt(p_entry jsonb)
@@ -3328,7 +3736,7 @@ declare
   v_ids bigint[];
   v_run_ids uuid[];
 begin
-  for v_queue in select distinct s.queue_name from pgflow.steps s order by s.queue_name loop
+  for v_queue in select distinct s.queue_name from pgflow._routes s order by s.queue_name loop
     begin
       execute format('select array_agg(q.msg_id) from pgmq.%I q where q.read_ct > 0 and q.vt <= clock_timestamp() + interval ''5 seconds''',
                      pgmq.format_table_name(v_queue, 'q')) into v_ids;
@@ -3373,7 +3781,7 @@ as $$
 declare
   v_queue text;
 begin
-  for v_queue in select distinct s.queue_name from pgflow.steps s order by s.queue_name loop
+  for v_queue in select distinct s.queue_name from pgflow._routes s order by s.queue_name loop
     begin
       return query execute format(
         'select t.* from pgflow.runs r join pgflow.step_tasks t on t.run_id = r.run_id
@@ -3389,7 +3797,7 @@ begin
   -- In a queue that no route names there is nobody to read it.
   return query select t.* from pgflow.runs r join pgflow.step_tasks t on t.run_id = r.run_id
     where r.status = 'started' and t.status in ('queued', 'started')
-      and not exists (select from pgflow.steps s where s.queue_name = t.queue_name);
+      and not exists (select from pgflow._routes s where s.queue_name = t.queue_name);
 end $$;
 
 -- 50_recovery/liveness_audit.sql
@@ -3404,6 +3812,11 @@ create view pgflow.liveness_audit as
   join pgflow.flows f on f.flow_slug = t.flow_slug
   where t.status = 'queued'
      or t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30) < pgflow.clock()
+  union all
+  select 'task', t.flow_slug, t.run_id, t.step_slug, t.task_index, 'waiting, but it is not among the open waits'
+  from pgflow.runs r join pgflow.step_tasks t on t.run_id = r.run_id
+  where r.status = 'started' and t.status = 'waiting' and not exists (
+    select from pgflow.waits w where w.run_id = t.run_id and w.step_slug = t.step_slug and w.opened_at is not null)
   union all
   select 'step', s.flow_slug, s.run_id, s.step_slug, null,
          case when s.status = 'started' then 'started, but it has no open task' else 'its dependencies have ended, but it did not start' end
@@ -3510,7 +3923,7 @@ end $$;
 comment on function pgflow.repair_liveness() is 'Sends the messages again that liveness_audit misses; returns how many. Steps and runs without a next actor are defects: report them.';
 
 -- 50_recovery/requeue_stalled_tasks.sql
--- Called by cron and by workers that met a stalled task. Takes runs in id order with skip locked (a busy run is alive,
+-- Called by cron and by workers that met a stalled task. Ends the waits that are due, too. Takes runs in id order with skip locked (a busy run is alive,
 -- and the next pass sees it), then their tasks, states and messages, like a settlement.
 create function pgflow.requeue_stalled_tasks()
 returns integer
@@ -3519,7 +3932,7 @@ set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan
 set enable_mergejoin = off set jit = off
 as $$
 declare
-  v_suspects uuid[] := pgflow._stalled_run_ids();
+  v_suspects uuid[] := pgflow._stalled_run_ids() || array(select w.run_id from pgflow.waits w where w.due_at <= pgflow.clock());
   v_runs uuid[];
 begin
   select array_agg(l.run_id) into v_runs from (
@@ -3533,10 +3946,11 @@ begin
   if v_runs is null then
     return 0;
   end if;
+  perform pgflow._expire_waits(v_runs);
   return pgflow._recover_stalled_tasks(v_runs);
 end $$;
 comment on function pgflow.requeue_stalled_tasks() is
-  'Puts tasks back whose worker did not report before started_at + effective timeout + 30 s; ends those without attempts or requeues left. Returns how many were put back.';
+  'Puts tasks back whose worker did not report before started_at + effective timeout + 30 s; ends those without attempts or requeues left, and waits whose timeout has come. Returns how many were put back.';
 
 -- 50_recovery/setup_requeue_stalled_tasks_cron.sql
 create function pgflow.setup_requeue_stalled_tasks_cron(cron_interval text default '15 seconds')
@@ -4136,7 +4550,7 @@ as $$
 begin
   return query
     select distinct x.function_name from pgflow._queue_functions x
-    where x.queue_name in (select s.queue_name from pgflow.steps s where s.flow_slug = flow_worker_functions.flow_slug)
+    where x.queue_name in (select s.queue_name from pgflow._routes s where s.flow_slug = flow_worker_functions.flow_slug)
        -- A grouped function bears the name of its flow.
        or (x.queue_name = lower(flow_worker_functions.flow_slug)
            and exists (select from pgflow.flows f where f.flow_slug = flow_worker_functions.flow_slug))
@@ -4196,7 +4610,7 @@ comment on function pgflow.prune_workers() is 'Deletes workers that were last he
 create view pgflow.queue_coverage as
   with queues as (
     select q.queue_name, d.depth, d.oldest_age
-    from (select distinct s.queue_name from pgflow.steps s) q
+    from (select distinct s.queue_name from pgflow._routes s) q
     left join lateral pgflow._queue_depth(q.queue_name) d on true
   ), live as (
     select w.queue_name, count(*)::integer as live_workers
@@ -4211,7 +4625,7 @@ create view pgflow.queue_coverage as
   )
   select s.flow_slug, s.step_slug, s.step_index, s.queue_name, q.depth, q.oldest_age,
          coalesce(l.live_workers, 0) as live_workers, f.function_names, coalesce(f.fenced, false) as fenced, f.fence
-  from pgflow.steps s
+  from pgflow._routes s
   join queues q on q.queue_name = s.queue_name
   left join live l on l.queue_name = s.queue_name
   left join functions f on f.queue_name = s.queue_name;
@@ -4313,7 +4727,7 @@ comment on function pgflow.track_worker_function(text, text) is 'Makes a worker 
 -- 60_worker/unsupported_messages.sql
 create view pgflow.unsupported_messages as
   select q.queue_name, m.msg_id as message_id, m.read_ct as read_count, m.enqueued_at, m.vt as visible_at
-  from (select distinct s.queue_name from pgflow.steps s) q
+  from (select distinct s.queue_name from pgflow._routes s) q
   cross join lateral pgflow._messages_without_task(q.queue_name) m;
 comment on view pgflow.unsupported_messages is 'Messages in Starflow''s queues that no task knows, without their bodies: sent by hand, or left by something else.';
 
@@ -4323,10 +4737,11 @@ create view pgflow.version_drain as
          (select count(*) from pgflow.runs r where r.flow_slug = f.flow_slug and r.status = 'started') as open_runs,
          (select min(r.started_at) from pgflow.runs r where r.flow_slug = f.flow_slug and r.status = 'started') as oldest_open_run_at,
          (select count(*) from pgflow.workers w
-          where w.queue_name in (select s.queue_name from pgflow.steps s where s.flow_slug = f.flow_slug)
-            and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w)) as live_workers
+          where w.queue_name in (select s.queue_name from pgflow._routes s where s.flow_slug = f.flow_slug)
+            and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w)) as live_workers,
+         (select count(*) from pgflow.open_waits w where w.flow_slug = f.flow_slug) as open_waits
   from pgflow.flows f;
-comment on view pgflow.version_drain is 'What is left of each concrete flow: open runs and the workers that serve them.';
+comment on view pgflow.version_drain is 'What is left of each concrete flow: open runs, the workers that serve them, and the waits that only a resume or their timeout ends.';
 
 -- 60_worker/worker_heartbeat.sql
 create function pgflow.worker_heartbeat(worker_id uuid)
@@ -5715,7 +6130,7 @@ begin
 end $$;
 
 -- 90_access/_client_functions.sql
--- What a role with client access may call; each checks ownership itself.
+-- What a role with client access may call; each checks ownership itself, or, resume_wait, the token that it is given.
 create function pgflow._client_functions()
 returns setof regprocedure
 language sql stable
@@ -5723,7 +6138,8 @@ set search_path = ''
 as $$
   values ('pgflow.start_flow(text, jsonb, uuid, text, timestamptz)'::regprocedure), ('pgflow.start_flows(text, jsonb, uuid[])'),
          ('pgflow.start_flow_with_states(text, jsonb, uuid)'), ('pgflow.get_run_with_states(uuid)'),
-         ('pgflow.cancel_run(uuid, text)'), ('pgflow.retry_run(uuid)'), ('pgflow._caller_id()'), ('pgflow._may_watch(text)')
+         ('pgflow.cancel_run(uuid, text)'), ('pgflow.retry_run(uuid)'), ('pgflow.resume_wait(text, jsonb)'),
+         ('pgflow._caller_id()'), ('pgflow._may_watch(text)')
 $$;
 
 -- 90_access/_set_topic_policy.sql
@@ -5790,7 +6206,7 @@ begin
   perform pgflow._set_topic_policy(role_name, true);
 end $$;
 comment on function pgflow.grant_client_access(text) is
-  'Lets a role start flows and see, watch, cancel and retry its own runs (by the JWT''s sub). Nothing else is opened.';
+  'Lets a role start flows and see, watch, cancel and retry its own runs (by the JWT''s sub), and resume the waits they have a token for. Nothing else is opened.';
 
 -- 90_access/revoke_client_access.sql
 create function pgflow.revoke_client_access(role_name text)
@@ -5823,6 +6239,7 @@ alter table pgflow.runs enable row level security;
 alter table pgflow.step_states enable row level security;
 alter table pgflow.step_tasks enable row level security;
 alter table pgflow.task_attempts enable row level security;
+alter table pgflow.waits enable row level security;
 alter table pgflow.watched_runs enable row level security;
 alter table pgflow.dead_letters enable row level security;
 alter table pgflow.forgiven_reads enable row level security;

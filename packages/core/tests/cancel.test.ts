@@ -5,9 +5,11 @@ import { untilBlocked } from './support/blocked.ts'
 import { CompiledFlow, completed, failed } from './support/compiled-flow.ts'
 import { expectAllWell } from './support/oracle.ts'
 import { type StepSketch, shape } from './support/shape.ts'
+import { setWaitKey } from './support/wait-tokens.ts'
 
 const database = await testDatabase()
 const { sql } = database
+await setWaitKey(sql)
 
 let count = 0
 const compile = (steps: Record<string, StepSketch>) => CompiledFlow.compileShape(sql, `cancel${++count}`, shape(steps))
@@ -32,13 +34,11 @@ describe('cancel_run', () => {
   })
 
   test('ends queued, started and waiting tasks with their messages, and leaves what has completed', async () => {
-    const flow = await compile({ done: {}, held: {}, idle: {}, waits: {} })
+    const flow = await compile({ done: {}, held: {}, idle: {}, waits: { wait: true, timeout: 60 } })
     const [runId] = await flow.start({})
     const [task] = await flow.claim('done')
     await flow.core.settleTasks(flow.workerId, [completed(task!, 1)])
     await flow.claim('held')
-    await sql.unsafe(`delete from pgmq.q_${flow.queue('waits')}`)
-    await sql`update pgflow.step_tasks set status = 'waiting', message_id = null where run_id = ${runId!} and step_slug = 'waits'`
     await cancel(runId!)
     expect(await flow.tasks(runId!)).toMatchObject([
       { step_slug: 'done', status: 'completed' },
@@ -46,7 +46,7 @@ describe('cancel_run', () => {
       { step_slug: 'idle', status: 'cancelled' },
       { step_slug: 'waits', status: 'cancelled' },
     ])
-    for (const step of ['done', 'held', 'idle', 'waits']) expect(await flow.depth(step), step).toBe(0)
+    for (const step of ['done', 'held', 'idle']) expect(await flow.depth(step), step).toBe(0)
     expect([await flow.archived('held'), await flow.archived('idle')]).toEqual([1, 1])
     await expectAllWell(sql)
   })

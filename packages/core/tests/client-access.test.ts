@@ -27,6 +27,7 @@ const CLIENT_FUNCTIONS = [
   'pgflow._may_watch(text)',
   'pgflow.cancel_run(uuid,text)',
   'pgflow.get_run_with_states(uuid)',
+  'pgflow.resume_wait(text,jsonb)',
   'pgflow.retry_run(uuid)',
   'pgflow.start_flow(text,jsonb,uuid,text,timestamp with time zone)',
   'pgflow.start_flow_with_states(text,jsonb,uuid)',

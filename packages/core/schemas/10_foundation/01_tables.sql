@@ -14,6 +14,9 @@ begin
       hint = 'Run: alter extension pgmq update; where that finds no newer version, update the Postgres of the project.';
   end if;
 end $$;
+-- Signs the tokens of durable waits. Where Supabase keeps it; one in another schema will do.
+create schema if not exists extensions;
+create extension if not exists pgcrypto with schema extensions;
 
 -- What an operator may set. Read through get_setting, written through set_setting, which knows the keys.
 create table pgflow.settings (

@@ -52,13 +52,20 @@ create table pgflow.steps (
   constraint required_input_pattern_is_object check (required_input_pattern is null or jsonb_typeof(required_input_pattern) = 'object'),
   constraint steps_deps_count_check check (deps_count >= 0),
   constraint steps_step_slug_check check (pgflow.is_valid_slug(step_slug)),
-  constraint steps_step_type_check check (step_type in ('single', 'map')),
+  constraint steps_step_type_check check (step_type in ('single', 'map', 'wait')),
+  constraint wait_runs_nothing check (
+    step_type <> 'wait' or num_nonnulls(opt_max_attempts, opt_base_delay, opt_max_delay, opt_start_delay) = 0),
   constraint when_exhausted_is_valid check (when_exhausted in ('fail', 'skip', 'skip-cascade')),
   constraint when_unmet_is_valid check (when_unmet in ('fail', 'skip', 'skip-cascade'))
 );
 create unique index steps_lower_step_slug_key on pgflow.steps (flow_slug, lower(step_slug));
 create index steps_queue_name_idx on pgflow.steps (queue_name);
-comment on table pgflow.steps is 'The steps of a flow; (flow_slug, step_slug) → queue_name is its route, ordered by step_index.';
+comment on table pgflow.steps is
+  'The steps of a flow; (flow_slug, step_slug) → queue_name is its route, ordered by step_index. A wait has no route: its queue_name is lower(flow_slug), and no message of it is ever sent.';
+
+-- Which queue serves which step: every step but the waits, which hold no worker and no message.
+create view pgflow._routes as
+  select s.flow_slug, s.step_slug, s.step_index, s.queue_name from pgflow.steps s where s.step_type <> 'wait';
 
 create table pgflow.deps (
   flow_slug text not null,

@@ -1,6 +1,7 @@
 -- Brings the stored options of a flow (p_step_slug null: its own and all steps') or of one step to what the code says,
 -- and tells each change. A step worker leaves the flow's own options alone, since other steps live by them: where the code
--- has another one than the database, its step gets that value as its own. A value that comes back within an hour means that two versions of the code are running.
+-- has another one than the database, its step gets that value as its own. Waits have no worker of their own, so any worker
+-- brings their options; a flow's option never becomes that of a wait, whose timeout means something else. A value that comes back within an hour means that two versions of the code are running.
 create function pgflow._apply_options(p_flow_slug text, p_shape jsonb, p_step_slug text)
 returns text[]
 language plpgsql
@@ -23,10 +24,11 @@ begin
       union all
       select s.step_slug, o.name, coalesce(
         (s.options ->> o.name)::integer,
-        (select x.in_code from flow_options x where x.name = o.name and p_step_slug is not null and x.in_code is distinct from x.stored))
+        (select x.in_code from flow_options x where x.name = o.name and p_step_slug is not null and s.step_type <> 'wait'
+         and x.in_code is distinct from x.stored))
       from pgflow._shape_steps(p_flow_slug, p_shape) s
       cross join (values ('maxAttempts'), ('baseDelay'), ('timeout'), ('maxDelay'), ('startDelay')) as o(name)
-      where p_step_slug is null or s.step_slug = p_step_slug
+      where p_step_slug is null or s.step_slug = p_step_slug or s.step_type = 'wait'
     ), stored as (
       select '' as step_slug, o.name as option_name, o.value
       from pgflow.flows f cross join lateral (values

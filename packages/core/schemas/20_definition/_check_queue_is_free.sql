@@ -12,7 +12,7 @@ begin
   perform pgmq.validate_queue_name(p_queue_name);
 
   select s.flow_slug, s.step_slug into v_owner
-  from pgflow.steps s where s.queue_name = p_queue_name and s.flow_slug <> p_flow_slug limit 1;
+  from pgflow._routes s where s.queue_name = p_queue_name and s.flow_slug <> p_flow_slug limit 1;
   if v_owner.flow_slug is not null then
     perform pgflow._raise('SF110', format('Queue "%s" belongs to another flow.', p_queue_name),
       format('Flow "%s" uses it for step "%s".', v_owner.flow_slug, v_owner.step_slug),

@@ -8,7 +8,7 @@ declare
   v_missing record;
 begin
   select s.step_slug, s.queue_name into v_missing
-  from pgflow.steps s
+  from pgflow._routes s
   where s.flow_slug = p_flow_slug and not exists (select from pgmq.list_queues() l where lower(l.queue_name) = s.queue_name)
   order by s.step_index limit 1;
   if v_missing.step_slug is not null then

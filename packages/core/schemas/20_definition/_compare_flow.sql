@@ -7,7 +7,7 @@ set search_path = ''
 as $$
 declare
   v_mode text := (select f.queue_mode from pgflow.flows f where f.flow_slug = p_flow_slug);
-  v_slugs text[] := array(select s.step_slug from pgflow._shape_steps(p_flow_slug, p_shape) s order by s.step_index);
+  v_slugs text[] := pgflow._routed_slugs(p_flow_slug, p_shape);
 begin
   if v_mode <> p_queue_mode then
     return query select 'routing', format('The queue mode is "%s" in the database and "%s" in the code.', v_mode, p_queue_mode);
@@ -16,7 +16,7 @@ begin
   return query
     with code as (
       select s.*, r.queue_name from pgflow._shape_steps(p_flow_slug, p_shape) s
-      join pgflow._derive_routes(p_flow_slug, v_slugs, p_queue_mode) r on r.step_slug = s.step_slug
+      left join pgflow._derive_routes(p_flow_slug, v_slugs, p_queue_mode) r on r.step_slug = s.step_slug
     ), stored as (
       select s.*, array(select d.dep_slug from pgflow.deps d
                         where d.flow_slug = s.flow_slug and d.step_slug = s.step_slug order by d.dep_slug collate "C") as deps_slugs
@@ -34,7 +34,7 @@ begin
       (5, 'shape', c.when_exhausted <> s.when_exhausted, format('Step "%s": whenExhausted is "%s" in the database, "%s" in the code.', s.step_slug, s.when_exhausted, c.when_exhausted)),
       (6, 'shape', c.step_slug = s.step_slug and c.required_input_pattern is distinct from s.required_input_pattern, format('Step "%s": its if pattern differs.', s.step_slug)),
       (7, 'shape', c.step_slug = s.step_slug and c.forbidden_input_pattern is distinct from s.forbidden_input_pattern, format('Step "%s": its ifNot pattern differs.', s.step_slug)),
-      (8, 'routing', v_mode = p_queue_mode and c.queue_name <> s.queue_name, format('Step "%s": queue "%s" in the database, "%s" in the code.', s.step_slug, s.queue_name, c.queue_name))
+      (8, 'routing', v_mode = p_queue_mode and s.step_type <> 'wait' and c.queue_name <> s.queue_name, format('Step "%s": queue "%s" in the database, "%s" in the code.', s.step_slug, s.queue_name, c.queue_name))
     ) as x(rank, kind, differs, difference)
     where x.differs
     order by coalesce(s.step_index, c.step_index), x.rank;

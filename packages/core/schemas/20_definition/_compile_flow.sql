@@ -5,14 +5,15 @@ language plpgsql
 set search_path = ''
 as $$
 declare
-  v_slugs text[] := array(select s.step_slug from pgflow._shape_steps(p_flow_slug, p_shape) s order by s.step_index);
+  v_slugs text[] := pgflow._routed_slugs(p_flow_slug, p_shape);
   v_queue text;
   v_queues text[];
   v_step record;
 begin
   perform pgflow._check_flow_slug_is_free(p_flow_slug);
-  if p_queue_mode = 'step' and cardinality(v_slugs) = 0 then
-    perform pgflow._raise('SF103', format('Flow "%s" has no steps, so it cannot use per-step queues.', p_flow_slug),
+  if p_queue_mode = 'step' and cardinality(array_remove(v_slugs, null)) = 0 then
+    perform pgflow._raise('SF103',
+      format('Flow "%s" has no steps%s, so it cannot use per-step queues.', p_flow_slug, case when cardinality(v_slugs) > 0 then ' but waits' else '' end),
       'A step-queued flow has one queue per step; this one would have none.', 'Add its steps before withStepQueues(flow).');
   end if;
   v_queues := case when p_queue_mode = 'flow' then array[lower(p_flow_slug)]
@@ -29,8 +30,8 @@ begin
     perform pgmq.create(v_queue);
   end loop;
   for v_step in
-    select s.*, r.queue_name from pgflow._shape_steps(p_flow_slug, p_shape) s
-    join pgflow._derive_routes(p_flow_slug, v_slugs, p_queue_mode) r on r.step_slug = s.step_slug
+    select s.*, coalesce(r.queue_name, lower(p_flow_slug)) as queue_name from pgflow._shape_steps(p_flow_slug, p_shape) s
+    left join pgflow._derive_routes(p_flow_slug, v_slugs, p_queue_mode) r on r.step_slug = s.step_slug
     order by s.step_index
   loop
     perform pgflow._insert_step(

@@ -1,4 +1,5 @@
--- The canonical names: which queue serves each step of p_step_slugs (in order). Nothing is truncated or hashed. The
+-- The canonical names: which queue serves each step of p_step_slugs (in order; null: a wait, which has no queue and keeps
+-- its place). Nothing is truncated or hashed. The
 -- dsl's queue-name.ts is the twin; both run packages/dsl/vectors/names.json.
 -- 47 is pgmq's own limit: template_pgmq_q_ (16) + 47 = 63, the longest identifier of Postgres.
 create function pgflow._derive_routes(p_flow_slug text, p_step_slugs text[], p_queue_mode text)
@@ -13,7 +14,8 @@ begin
   if p_queue_mode = 'flow' then
     return query
       select s.slug, (s.ordinal - 1)::integer, lower(p_flow_slug)
-      from unnest(p_step_slugs) with ordinality as s(slug, ordinal);
+      from unnest(p_step_slugs) with ordinality as s(slug, ordinal)
+      where s.slug is not null;
     return;
   end if;
 
@@ -30,6 +32,7 @@ begin
            lower(p_flow_slug || '__' || s.slug) as readable,
            lower(p_flow_slug || '__' || (s.ordinal - 1)) as fallback
     from unnest(p_step_slugs) with ordinality as s(slug, ordinal)
+    where s.slug is not null
     order by s.ordinal
   loop
     step_slug := v_step.slug;

@@ -6,7 +6,7 @@ set search_path = ''
 as $$
 begin
   return array(
-    select s.queue_name from pgflow.steps s where s.flow_slug = p_flow_slug
+    select s.queue_name from pgflow._routes s where s.flow_slug = p_flow_slug
     union
     select lower(f.flow_slug) from pgflow.flows f where f.flow_slug = p_flow_slug and f.queue_mode = 'flow'
     order by 1);

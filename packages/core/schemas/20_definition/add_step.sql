@@ -37,4 +37,4 @@ begin
   return v_step;
 end $$;
 comment on function pgflow.add_step(text, text, text[], integer, integer, integer, integer, text, jsonb, jsonb, text, text, integer) is
-  'Adds a step at the end of a plain flow. Delays and timeouts are seconds.';
+  'Adds a step at the end of a plain flow: single, map or wait. Delays and timeouts are seconds.';

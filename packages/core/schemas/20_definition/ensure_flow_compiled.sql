@@ -1,6 +1,7 @@
 -- A worker's first act. Takes the flow's lock, then compares, then changes at most one flow.
 --   missing                      → compiled, everything or nothing
---   equal                        → verified; options and input schema of the code are applied (step_slug: only that step's options)
+--   equal                        → verified; options and input schema of the code are applied (step_slug: only options of that
+--                                  step and of waits, which have no worker of their own)
 --   different, production        → mismatch, nothing changed
 --   different, is_local()        → draining while a worker of the flow lives, then recompiled from nothing
 -- code_age: how long ago the caller's code was loaded; older code than the last compile never compiles its shape back.
@@ -13,6 +14,7 @@ set search_path = ''
 as $$
 declare
   v_slugs text[];
+  v_routed_slugs text[];
   v_status text;
   v_flow pgflow.flows;
   v_differences text[] := '{}';
@@ -30,10 +32,15 @@ begin
       'Rename the flow.');
   end if;
   v_slugs := array(select s.step_slug from pgflow._shape_steps(ensure_flow_compiled.flow_slug, shape) s order by s.step_index);
-  perform pgflow._check_route_map(ensure_flow_compiled.flow_slug, v_slugs, ensure_flow_compiled.queue_mode, route_map);
+  v_routed_slugs := pgflow._routed_slugs(ensure_flow_compiled.flow_slug, shape);
+  perform pgflow._check_route_map(ensure_flow_compiled.flow_slug, v_routed_slugs, ensure_flow_compiled.queue_mode, route_map);
   if ensure_flow_compiled.step_slug is not null and not ensure_flow_compiled.step_slug = any (v_slugs) then
     perform pgflow._raise('SF107', format('Flow "%s" has no step "%s".', ensure_flow_compiled.flow_slug, ensure_flow_compiled.step_slug),
       'Steps: ' || array_to_string(v_slugs, ', ') || '.', 'Use one of these; their case counts.');
+  elsif ensure_flow_compiled.step_slug is not null and array_position(v_routed_slugs, ensure_flow_compiled.step_slug) is null then
+    perform pgflow._raise('SF119', format('Step "%s" of flow "%s" is a wait: no worker runs it.', ensure_flow_compiled.step_slug, ensure_flow_compiled.flow_slug),
+      'A wait has no queue. It ends when it is resumed with a token, or at its timeout.',
+      coalesce('Steps that workers run: ' || nullif(array_to_string(v_routed_slugs, ', '), '') || '.', 'No step of this flow is run by a worker.'));
   end if;
 
   perform pgflow._lock_flow(ensure_flow_compiled.flow_slug);
@@ -70,7 +77,7 @@ begin
     'status', v_status, 'mismatchKind', v_kind, 'differences', to_jsonb(v_differences), 'options', to_jsonb(v_options),
     'routes', (select coalesce(jsonb_agg(jsonb_build_object('stepSlug', s.step_slug, 'stepIndex', s.step_index, 'queueName', s.queue_name)
                                          order by s.step_index), '[]')
-               from pgflow.steps s where s.flow_slug = ensure_flow_compiled.flow_slug));
+               from pgflow._routes s where s.flow_slug = ensure_flow_compiled.flow_slug));
 end $$;
 comment on function pgflow.ensure_flow_compiled(text, jsonb, text, jsonb, text, interval) is
   'Compiles or verifies a concrete flow at a worker''s start: {status: compiled|verified|recompiled|mismatch|draining, mismatchKind: null|shape|routing, differences[], options[], routes[]}.';

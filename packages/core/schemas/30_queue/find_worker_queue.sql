@@ -8,7 +8,7 @@ declare
   v_name text := lower(find_worker_queue.queue_name);
   v_owner record;
 begin
-  select s.flow_slug, s.step_slug into v_owner from pgflow.steps s where s.queue_name = v_name order by s.step_index limit 1;
+  select s.flow_slug, s.step_slug into v_owner from pgflow._routes s where s.queue_name = v_name order by s.step_index limit 1;
   if v_owner.flow_slug is not null then
     perform pgflow._raise('SF411', format('Queue "%s" belongs to flow "%s".', v_name, v_owner.flow_slug),
       'A queue worker would take the messages away from the tasks they stand for.',
@@ -19,7 +19,7 @@ begin
       coalesce('Queues without a flow: ' || (
         select string_agg(l.queue_name, ', ' order by l.queue_name)
         from (select q.queue_name::text from pgmq.list_queues() q
-              where lower(q.queue_name) not in (select s.queue_name from pgflow.steps s) order by 1 limit 20) l) || '.',
+              where lower(q.queue_name) not in (select s.queue_name from pgflow._routes s) order by 1 limit 20) l) || '.',
         'There are no queues without a flow.'),
       format('Create it in a migration: select pgmq.create(%L);', v_name));
   end if;

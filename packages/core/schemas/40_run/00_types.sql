@@ -1,6 +1,8 @@
 create type pgflow.claimed_task as (
   flow_slug text, run_id uuid, step_slug text, task_index integer, msg_id bigint, attempt integer, input jsonb, flow_input jsonb
 );
+-- What became of a resume: accepted, early, already_resumed, timed_out, skipped or run_ended.
+create type pgflow.wait_answer as (run_id uuid, step_slug text, outcome text);
 create type pgflow.settled_report as (
   run_id uuid, step_slug text, task_index integer, accepted boolean, reason text
 );

@@ -125,6 +125,25 @@ create table pgflow.task_attempts (
 );
 comment on table pgflow.task_attempts is 'One row per attempt that ended otherwise than completed.';
 
+-- Durable waits that have something to come: open ones, with their deadline, and those that were resumed before they opened,
+-- with the payload that waits for them. A row goes when its wait ends. Here and not on step_tasks, where an index on what is
+-- open would end the HOT updates of every claim.
+create table pgflow.waits (
+  run_id uuid not null,
+  step_slug text not null,
+  opened_at timestamptz,
+  due_at timestamptz,
+  resumed_at timestamptz,
+  payload jsonb,
+  constraint waits_pkey primary key (run_id, step_slug),
+  constraint waits_run_id_step_slug_fkey foreign key (run_id, step_slug) references pgflow.step_states (run_id, step_slug),
+  constraint wait_is_open_or_resumed check ((opened_at is null) <> (resumed_at is null)),
+  constraint payload_comes_with_a_resume check ((payload is null) = (resumed_at is null)),
+  constraint only_open_waits_are_due check (due_at is null or opened_at is not null)
+);
+create index waits_due_at_idx on pgflow.waits (due_at) where due_at is not null;
+comment on table pgflow.waits is 'Open durable waits, and payloads that came before their wait opened. due_at: when an open one times out; null: never.';
+
 -- Runs that somebody looks at: only their events are sent where the setting events is watched. Unlogged: after a crash
 -- its readers ask again.
 create unlogged table pgflow.watched_runs (

@@ -1,10 +1,11 @@
 -- Carries a set of runs as far as they go without a worker. p_ended: steps that have just completed or were skipped.
--- p_ready: steps that have just started. p_failed: steps that their run does not survive. p_may_cascade: whether a step of
--- p_ended was skipped. Works in waves, so depth has no limit; every wave is set-based over all runs. Events are sent last,
+-- p_ready: steps that have just started; p_opened: waits that have. p_failed: steps that their run does not survive.
+-- p_may_cascade: whether a step of p_ended was skipped. Works in waves, so depth has no limit; every wave is set-based over all runs. Events are sent last,
 -- in the order of the waves: parent before child. The caller holds the runs' locks (or has just inserted them).
 create function pgflow._advance(
   p_ended pgflow.step_states[], p_ready pgflow.step_states[], p_failed pgflow._failed_step[],
-  p_new_run_ids uuid[] default null, p_not_before timestamptz default null, p_may_cascade boolean default true)
+  p_new_run_ids uuid[] default null, p_not_before timestamptz default null, p_may_cascade boolean default true,
+  p_opened pgflow.step_states[] default null)
 returns void
 language plpgsql
 as $$
@@ -18,11 +19,20 @@ declare
   v_cascading pgflow.step_states[];
   v_cascaded pgflow.step_states[];
   v_released record;
+  v_opened pgflow.step_states[];
+  v_resumed pgflow.step_states[];
   v_judged pgflow.step_states[];
   v_more pgflow.step_states[];
   v_completed_run_ids uuid[];
   v_may_cascade boolean := p_may_cascade;
 begin
+  if p_opened is not null then
+    v_resumed := pgflow._open_waits(p_opened, p_not_before);
+    v_wave := v_wave || v_resumed;
+    v_ended := v_wave;
+    v_log := v_log || p_opened || v_resumed;
+  end if;
+
   while v_wave is not null loop
     -- Nearly always nothing of a wave was skipped, and then this is known without a statement.
     v_cascading := null;
@@ -43,16 +53,25 @@ begin
     v_judged := v_released.to_judge;
     v_wave := v_released.completed;
     v_more := v_released.started;
+    v_opened := v_released.opened;
     v_ready := v_ready || v_more;
-    v_log := v_log || v_wave || v_more;
+    v_log := v_log || v_wave || v_more || v_opened;
     v_may_cascade := v_judged is not null;
     if v_judged is not null then
       v_judged := pgflow._start_judged_steps(v_judged);
       select v_log || array_agg(s) filter (where s.status <> 'failed'),
              v_wave || array_agg(s) filter (where s.status in ('completed', 'skipped')),
-             v_ready || array_agg(s) filter (where s.status = 'started'),
+             v_ready || array_agg(s) filter (where s.status = 'started' and st.step_type <> 'wait'),
+             v_opened || array_agg(s) filter (where s.status = 'started' and st.step_type = 'wait'),
              v_failed || (array_agg(row(s.run_id, s.step_slug, s.error_message)::pgflow._failed_step) filter (where s.status = 'failed'))
-      into v_log, v_wave, v_ready, v_failed from unnest(v_judged) s;
+      into v_log, v_wave, v_ready, v_opened, v_failed
+      from unnest(v_judged) s join pgflow.steps st on st.flow_slug = s.flow_slug and st.step_slug = s.step_slug;
+    end if;
+    if v_opened is not null then
+      -- Those whose payload had come before have ended again: they belong to this wave.
+      v_resumed := pgflow._open_waits(v_opened);
+      v_wave := v_wave || v_resumed;
+      v_log := v_log || v_resumed;
     end if;
     v_ended := v_ended || v_wave;
   end loop;

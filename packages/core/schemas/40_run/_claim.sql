@@ -31,7 +31,7 @@ begin
          bool_or(f.paused_at is not null) as is_paused
   into v_route
   from pgflow.steps s join pgflow.flows f on f.flow_slug = s.flow_slug
-  where s.flow_slug = p_flow_slug and (p_step_slug is null or s.step_slug = p_step_slug);
+  where s.flow_slug = p_flow_slug and (p_step_slug is null or s.step_slug = p_step_slug) and s.step_type <> 'wait';
   if v_route.is_served is not true then
     perform pgflow._refuse_subscription(p_queue_name, p_flow_slug, p_step_slug);
   end if;

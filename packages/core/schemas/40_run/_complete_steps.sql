@@ -14,7 +14,7 @@ begin
     from unnest(p_tasks) t group by 1, 2, 3
   ), judged as (
     select c.*, st.step_type,
-           st.feeds_map and st.step_type = 'single' and jsonb_typeof(c.output) is distinct from 'array' as is_violation
+           st.feeds_map and st.step_type <> 'map' and jsonb_typeof(c.output) is distinct from 'array' as is_violation
     from counted c join pgflow.steps st on st.flow_slug = c.flow_slug and st.step_slug = c.step_slug
   ), changed as (
     update pgflow.step_states s set
@@ -22,7 +22,7 @@ begin
       status = case when s.remaining_tasks > j.tasks_ended or j.is_violation then s.status else 'completed' end,
       completed_at = case when s.remaining_tasks > j.tasks_ended or j.is_violation then null else greatest(v_now, s.started_at) end,
       output = case when s.remaining_tasks > j.tasks_ended or j.is_violation then null
-                    when j.step_type = 'single' then j.output
+                    when j.step_type <> 'map' then j.output
                     else (select jsonb_agg(t.output order by t.task_index) from pgflow.step_tasks t
                           where t.run_id = j.run_id and t.step_slug = j.step_slug) end
     from judged j

@@ -1,5 +1,5 @@
 -- Ends the queued, started and waiting tasks of runs (p_step_slugs null), or of one step of each run (the arrays run in
--- parallel), as p_status, and archives their messages. A started attempt that is cut off so is kept in task_attempts.
+-- parallel), as p_status, archives their messages and closes their waits. A started attempt that is cut off so is kept in task_attempts.
 create function pgflow._end_unfinished_tasks(p_run_ids uuid[], p_step_slugs text[], p_status text)
 returns void
 language plpgsql
@@ -25,6 +25,9 @@ begin
     select c.run_id, c.step_slug, c.task_index, c.attempts_count, c.last_worker_id, c.started_at, pgflow.clock(), p_status
     from changed c where c.old_status = 'started'
     on conflict on constraint task_attempts_pkey do nothing
+  ), closed as (
+    delete from pgflow.waits w using changed c
+    where c.old_status = 'waiting' and w.run_id = c.run_id and w.step_slug = c.step_slug
   )
   select array_agg(row(c.flow_slug, c.run_id, c.step_slug, c.task_index, c.queue_name, c.message_id, null, null)::pgflow._ended_task)
   into v_ended from changed c;

@@ -1,9 +1,10 @@
 -- Counts down the dependents of steps that have ended, completed or skipped, and starts those that are ready. A step
 -- with a condition comes back as created with nothing remaining: it is judged next, by a statement that sees its inputs.
--- A map over a skipped dependency, or over an empty array, completes at once.
+-- A map over a skipped dependency, or over an empty array, completes at once. opened: waits that start; started: all others.
 create function pgflow._release_dependents(
   p_ended pgflow.step_states[],
-  out to_judge pgflow.step_states[], out completed pgflow.step_states[], out started pgflow.step_states[])
+  out to_judge pgflow.step_states[], out completed pgflow.step_states[], out started pgflow.step_states[],
+  out opened pgflow.step_states[])
 language plpgsql
 as $$
 declare
@@ -17,7 +18,8 @@ begin
   ), waiting as (
     select c.run_id, c.step_slug, c.deps_ended,
            st.required_input_pattern is not null or st.forbidden_input_pattern is not null as has_condition,
-           case when st.step_type = 'map' then coalesce(jsonb_array_length(c.first_output), 0) else 1 end as tasks
+           case when st.step_type = 'map' then coalesce(jsonb_array_length(c.first_output), 0) else 1 end as tasks,
+           st.step_type = 'wait' as is_wait
     from counted c join pgflow.steps st on st.flow_slug = c.flow_slug and st.step_slug = c.step_slug
   ), changed as (
     update pgflow.step_states s set
@@ -31,11 +33,12 @@ begin
       output = case when s.remaining_deps = w.deps_ended and not w.has_condition and w.tasks = 0 then '[]'::jsonb end
     from waiting w
     where s.run_id = w.run_id and s.step_slug = w.step_slug and s.status = 'created'
-    returning s as state
+    returning s as state, w.is_wait
   )
   select array_agg(c.state) filter (where (c.state).status = 'created'),
          array_agg(c.state) filter (where (c.state).status = 'completed'),
-         array_agg(c.state) filter (where (c.state).status = 'started')
-  into to_judge, completed, started
+         array_agg(c.state) filter (where (c.state).status = 'started' and not c.is_wait),
+         array_agg(c.state) filter (where (c.state).status = 'started' and c.is_wait)
+  into to_judge, completed, started, opened
   from changed c where (c.state).remaining_deps = 0;
 end $$;

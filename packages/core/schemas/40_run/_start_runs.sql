@@ -1,5 +1,5 @@
 -- Inserts runs with their step states and carries them as far as they go: conditions of root steps, maps over nothing,
--- first tasks (not claimable before p_not_before). Only inserts, so it waits for nobody but a deletion of the flow, or a
+-- first tasks (not claimable before p_not_before). A flow with waits needs a secret to sign their tokens. Only inserts, so it waits for nobody but a deletion of the flow, or a
 -- caller with the same run id or key. A run that exists is left out of the answer.
 create function pgflow._start_runs(
   p_flow_slug text, p_run_ids uuid[], p_inputs jsonb[], p_idempotency_key text default null, p_not_before timestamptz default null)
@@ -11,18 +11,24 @@ declare
   v_owner uuid := pgflow._caller_id();
   v_steps integer;
   v_has_root_map boolean;
+  v_has_waits boolean;
   v_bad_type text;
   v_run_ids uuid[];
   v_ready pgflow.step_states[];
+  v_opened pgflow.step_states[];
   v_ended pgflow.step_states[];
   v_judged pgflow.step_states[];
   v_failed pgflow._failed_step[];
 begin
   perform pg_advisory_xact_lock_shared(pgflow._deletion_lock(p_flow_slug));
-  select count(*), bool_or(s.step_type = 'map' and s.deps_count = 0) into v_steps, v_has_root_map
+  select count(*), bool_or(s.step_type = 'map' and s.deps_count = 0), bool_or(s.step_type = 'wait')
+  into v_steps, v_has_root_map, v_has_waits
   from pgflow.steps s where s.flow_slug = p_flow_slug;
   if v_steps = 0 and not exists (select from pgflow.flows f where f.flow_slug = p_flow_slug) then
     perform pgflow._raise_unknown_flow(p_flow_slug);
+  end if;
+  if v_has_waits then
+    perform pgflow._wait_signing_key(p_flow_slug);
   end if;
   if v_has_root_map then
     select coalesce(jsonb_typeof(i.input), 'null') into v_bad_type from unnest(p_inputs) i(input)
@@ -56,7 +62,7 @@ begin
     from new_runs r
     cross join pgflow.steps st
     cross join lateral (
-      select case when st.step_type = 'single' then 1 when st.deps_count = 0 then jsonb_array_length(r.input) end as tasks,
+      select case when st.step_type <> 'map' then 1 when st.deps_count = 0 then jsonb_array_length(r.input) end as tasks,
              st.required_input_pattern is not null or st.forbidden_input_pattern is not null as has_condition
     ) t
     cross join lateral (
@@ -79,13 +85,18 @@ begin
            (array_agg(row(s.run_id, s.step_slug, s.error_message)::pgflow._failed_step) filter (where s.status = 'failed'))
     into v_ready, v_ended, v_failed from unnest(v_judged) s;
   end if;
+  if v_has_waits then
+    select array_agg(s) filter (where st.step_type <> 'wait'), array_agg(s) filter (where st.step_type = 'wait')
+    into v_ready, v_opened
+    from unnest(v_ready) s join pgflow.steps st on st.flow_slug = s.flow_slug and st.step_slug = s.step_slug;
+  end if;
   if v_steps = 0 then
     -- Without steps there is nothing to wait for.
     update pgflow.runs r set status = 'completed', completed_at = r.started_at, output = '{}'
     where r.run_id = any (v_run_ids);
     perform pgflow._send_events(v_run_ids, null, null, v_run_ids);
   else
-    perform pgflow._advance(v_ended, v_ready, v_failed, v_run_ids, p_not_before);
+    perform pgflow._advance(v_ended, v_ready, v_failed, v_run_ids, p_not_before, p_opened => v_opened);
   end if;
   return query select u.run_id from unnest(v_run_ids) u(run_id);
 end $$;

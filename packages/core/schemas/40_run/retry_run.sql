@@ -1,5 +1,5 @@
 -- Locks the run, then its states and tasks. What has completed keeps its output; a step that failed, or whose tasks were
--- cancelled, runs again with a fresh budget (the attempts it had are forgiven). A step that failed its condition is
+-- cancelled, runs again with a fresh budget (the attempts it had are forgiven); a wait opens again, for its whole timeout. A step that failed its condition is
 -- judged again; skipped steps stay skipped.
 create function pgflow.retry_run(run_id uuid)
 returns setof pgflow.runs
@@ -10,9 +10,12 @@ as $$
 declare
   v_run pgflow.runs;
   v_tasks pgflow.step_tasks[];
+  v_waiting pgflow.step_tasks[];
   v_restarted pgflow.step_states[];
   v_undispatched pgflow.step_states[];
   v_judged pgflow.step_states[];
+  v_started pgflow.step_states[];
+  v_opened pgflow.step_states[];
 begin
   select * into v_run from pgflow.runs r where r.run_id = retry_run.run_id for no key update;
   if v_run.run_id is null or not pgflow._may_see(v_run.owner) then
@@ -42,14 +45,20 @@ begin
 
   with again as (
     update pgflow.step_tasks t set
-      status = 'queued', attempts_forgiven = t.attempts_count, failed_at = null, completed_at = null, error_message = null,
+      status = case st.step_type when 'wait' then 'waiting' else 'queued' end, attempts_forgiven = t.attempts_count, failed_at = null, completed_at = null, error_message = null,
       output = null, requeued_count = 0, permanently_stalled_at = null, message_id = null
+    from pgflow.steps st
     where t.run_id = retry_run.run_id and t.status in ('failed', 'cancelled')
+      and st.flow_slug = t.flow_slug and st.step_slug = t.step_slug
       and exists (select from pgflow.step_states s where s.run_id = t.run_id and s.step_slug = t.step_slug and s.status = 'started')
     returning t as task
   )
-  select array_agg(a.task) into v_tasks from again a;
+  select array_agg(a.task) filter (where (a.task).status = 'queued'), array_agg(a.task) filter (where (a.task).status = 'waiting')
+  into v_tasks, v_waiting from again a;
   perform pgflow._resend_messages(v_tasks);
+  insert into pgflow.waits (run_id, step_slug, opened_at, due_at)
+  select w.run_id, w.step_slug, pgflow.clock(), pgflow.clock() + make_interval(secs => st.opt_timeout)
+  from unnest(v_waiting) w join pgflow.steps st on st.flow_slug = w.flow_slug and st.step_slug = w.step_slug;
 
   -- Steps that had started in the very call that failed the run were never dispatched.
   select array_agg(s) filter (where s.status = 'started' and t.run_id is null),
@@ -65,11 +74,16 @@ begin
   perform pgflow._send_events(null, v_restarted, null, null);
   if v_judged is not null then
     v_judged := pgflow._start_judged_steps(v_judged);
+    select array_agg(j) filter (where st.step_type <> 'wait'), array_agg(j) filter (where st.step_type = 'wait')
+    into v_started, v_opened
+    from unnest(v_judged) j join pgflow.steps st on st.flow_slug = j.flow_slug and st.step_slug = j.step_slug
+    where j.status = 'started';
   end if;
   perform pgflow._advance(
     (select array_agg(j) from unnest(v_judged) j where j.status in ('completed', 'skipped')),
-    v_undispatched || (select array_agg(j) from unnest(v_judged) j where j.status = 'started'),
-    (select array_agg(row(j.run_id, j.step_slug, j.error_message)::pgflow._failed_step) from unnest(v_judged) j where j.status = 'failed'));
+    v_undispatched || v_started,
+    (select array_agg(row(j.run_id, j.step_slug, j.error_message)::pgflow._failed_step) from unnest(v_judged) j where j.status = 'failed'),
+    p_opened => v_opened);
   return query select r.* from pgflow.runs r where r.run_id = retry_run.run_id;
 end $$;
 comment on function pgflow.retry_run(uuid) is

@@ -11,7 +11,7 @@ declare
   v_ids bigint[];
   v_run_ids uuid[];
 begin
-  for v_queue in select distinct s.queue_name from pgflow.steps s order by s.queue_name loop
+  for v_queue in select distinct s.queue_name from pgflow._routes s order by s.queue_name loop
     begin
       execute format('select array_agg(q.msg_id) from pgmq.%I q where q.read_ct > 0 and q.vt <= clock_timestamp() + interval ''5 seconds''',
                      pgmq.format_table_name(v_queue, 'q')) into v_ids;

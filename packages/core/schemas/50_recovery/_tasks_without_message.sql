@@ -7,7 +7,7 @@ as $$
 declare
   v_queue text;
 begin
-  for v_queue in select distinct s.queue_name from pgflow.steps s order by s.queue_name loop
+  for v_queue in select distinct s.queue_name from pgflow._routes s order by s.queue_name loop
     begin
       return query execute format(
         'select t.* from pgflow.runs r join pgflow.step_tasks t on t.run_id = r.run_id
@@ -23,5 +23,5 @@ begin
   -- In a queue that no route names there is nobody to read it.
   return query select t.* from pgflow.runs r join pgflow.step_tasks t on t.run_id = r.run_id
     where r.status = 'started' and t.status in ('queued', 'started')
-      and not exists (select from pgflow.steps s where s.queue_name = t.queue_name);
+      and not exists (select from pgflow._routes s where s.queue_name = t.queue_name);
 end $$;

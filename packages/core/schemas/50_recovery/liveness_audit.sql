@@ -10,6 +10,11 @@ create view pgflow.liveness_audit as
   where t.status = 'queued'
      or t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30) < pgflow.clock()
   union all
+  select 'task', t.flow_slug, t.run_id, t.step_slug, t.task_index, 'waiting, but it is not among the open waits'
+  from pgflow.runs r join pgflow.step_tasks t on t.run_id = r.run_id
+  where r.status = 'started' and t.status = 'waiting' and not exists (
+    select from pgflow.waits w where w.run_id = t.run_id and w.step_slug = t.step_slug and w.opened_at is not null)
+  union all
   select 'step', s.flow_slug, s.run_id, s.step_slug, null,
          case when s.status = 'started' then 'started, but it has no open task' else 'its dependencies have ended, but it did not start' end
   from pgflow.runs r join pgflow.step_states s on s.run_id = r.run_id

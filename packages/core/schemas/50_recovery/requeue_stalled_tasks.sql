@@ -1,4 +1,4 @@
--- Called by cron and by workers that met a stalled task. Takes runs in id order with skip locked (a busy run is alive,
+-- Called by cron and by workers that met a stalled task. Ends the waits that are due, too. Takes runs in id order with skip locked (a busy run is alive,
 -- and the next pass sees it), then their tasks, states and messages, like a settlement.
 create function pgflow.requeue_stalled_tasks()
 returns integer
@@ -7,7 +7,7 @@ set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan
 set enable_mergejoin = off set jit = off
 as $$
 declare
-  v_suspects uuid[] := pgflow._stalled_run_ids();
+  v_suspects uuid[] := pgflow._stalled_run_ids() || array(select w.run_id from pgflow.waits w where w.due_at <= pgflow.clock());
   v_runs uuid[];
 begin
   select array_agg(l.run_id) into v_runs from (
@@ -21,7 +21,8 @@ begin
   if v_runs is null then
     return 0;
   end if;
+  perform pgflow._expire_waits(v_runs);
   return pgflow._recover_stalled_tasks(v_runs);
 end $$;
 comment on function pgflow.requeue_stalled_tasks() is
-  'Puts tasks back whose worker did not report before started_at + effective timeout + 30 s; ends those without attempts or requeues left. Returns how many were put back.';
+  'Puts tasks back whose worker did not report before started_at + effective timeout + 30 s; ends those without attempts or requeues left, and waits whose timeout has come. Returns how many were put back.';

@@ -6,7 +6,7 @@ as $$
 begin
   return query
     select distinct x.function_name from pgflow._queue_functions x
-    where x.queue_name in (select s.queue_name from pgflow.steps s where s.flow_slug = flow_worker_functions.flow_slug)
+    where x.queue_name in (select s.queue_name from pgflow._routes s where s.flow_slug = flow_worker_functions.flow_slug)
        -- A grouped function bears the name of its flow.
        or (x.queue_name = lower(flow_worker_functions.flow_slug)
            and exists (select from pgflow.flows f where f.flow_slug = flow_worker_functions.flow_slug))

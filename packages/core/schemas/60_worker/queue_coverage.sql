@@ -3,7 +3,7 @@
 create view pgflow.queue_coverage as
   with queues as (
     select q.queue_name, d.depth, d.oldest_age
-    from (select distinct s.queue_name from pgflow.steps s) q
+    from (select distinct s.queue_name from pgflow._routes s) q
     left join lateral pgflow._queue_depth(q.queue_name) d on true
   ), live as (
     select w.queue_name, count(*)::integer as live_workers
@@ -18,7 +18,7 @@ create view pgflow.queue_coverage as
   )
   select s.flow_slug, s.step_slug, s.step_index, s.queue_name, q.depth, q.oldest_age,
          coalesce(l.live_workers, 0) as live_workers, f.function_names, coalesce(f.fenced, false) as fenced, f.fence
-  from pgflow.steps s
+  from pgflow._routes s
   join queues q on q.queue_name = s.queue_name
   left join live l on l.queue_name = s.queue_name
   left join functions f on f.queue_name = s.queue_name;

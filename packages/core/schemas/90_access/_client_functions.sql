@@ -1,4 +1,4 @@
--- What a role with client access may call; each checks ownership itself.
+-- What a role with client access may call; each checks ownership itself, or, resume_wait, the token that it is given.
 create function pgflow._client_functions()
 returns setof regprocedure
 language sql stable
@@ -6,5 +6,6 @@ set search_path = ''
 as $$
   values ('pgflow.start_flow(text, jsonb, uuid, text, timestamptz)'::regprocedure), ('pgflow.start_flows(text, jsonb, uuid[])'),
          ('pgflow.start_flow_with_states(text, jsonb, uuid)'), ('pgflow.get_run_with_states(uuid)'),
-         ('pgflow.cancel_run(uuid, text)'), ('pgflow.retry_run(uuid)'), ('pgflow._caller_id()'), ('pgflow._may_watch(text)')
+         ('pgflow.cancel_run(uuid, text)'), ('pgflow.retry_run(uuid)'), ('pgflow.resume_wait(text, jsonb)'),
+         ('pgflow._caller_id()'), ('pgflow._may_watch(text)')
 $$;

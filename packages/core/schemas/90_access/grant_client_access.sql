@@ -15,4 +15,4 @@ begin
   perform pgflow._set_topic_policy(role_name, true);
 end $$;
 comment on function pgflow.grant_client_access(text) is
-  'Lets a role start flows and see, watch, cancel and retry its own runs (by the JWT''s sub). Nothing else is opened.';
+  'Lets a role start flows and see, watch, cancel and retry its own runs (by the JWT''s sub), and resume the waits they have a token for. Nothing else is opened.';

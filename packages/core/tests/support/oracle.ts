@@ -39,6 +39,10 @@ export async function expectAllWell(sql: Sql, options: OracleOptions = {}): Prom
     'a step starts only after all of its dependencies',
   ).toEqual([])
   expect(await attemptsAgainstTheirHistory(sql), 'every attempt ended once, and no stale one was accepted').toEqual([])
+  expect(
+    await waitsAgainstTheirTask(sql),
+    'every waiting task is an open wait without a message, and no other is',
+  ).toEqual([])
   expect(await wrongCounters(sql), 'what is counted down agrees with what is open').toEqual([])
   await expectQueuesToMatch(sql)
   if (options.events === true) await expectEventsToMatch(sql)
@@ -67,12 +71,31 @@ async function attemptsAgainstTheirHistory(sql: Sql): Promise<readonly unknown[]
   return await sql`
     select t.run_id, t.step_slug, t.task_index, t.status, t.attempts_count, t.attempts_forgiven, a.ended, a.last_ended
     from pgflow.step_tasks t
+    join pgflow.steps st on st.flow_slug = t.flow_slug and st.step_slug = t.step_slug
     cross join lateral (
       select count(*)::integer as ended, coalesce(max(a.attempt), 0) as last_ended from pgflow.task_attempts a
       where a.run_id = t.run_id and a.step_slug = t.step_slug and a.task_index = t.task_index
     ) a
-    where a.ended <> t.attempts_count - case when t.status in ('started', 'completed') then 1 else 0 end
+    -- What a wait brought counts as no attempt.
+    where a.ended <> t.attempts_count - case when t.status in ('started', 'completed') and st.step_type <> 'wait' then 1 else 0 end
        or a.last_ended <> a.ended`
+}
+
+/** Both ways: a waiting task without its open wait would never time out, an open wait without a task would end twice. */
+async function waitsAgainstTheirTask(sql: Sql): Promise<readonly unknown[]> {
+  return await sql`
+    select coalesce(t.run_id, w.run_id) as run_id, coalesce(t.step_slug, w.step_slug) as step_slug, t.status, t.message_id, w.opened_at
+    from (select * from pgflow.step_tasks where status = 'waiting') t
+    full join (select * from pgflow.waits where opened_at is not null) w on w.run_id = t.run_id and w.step_slug = t.step_slug
+    where t.run_id is null or w.run_id is null or t.message_id is not null or t.attempts_count > 0
+    union all
+    select w.run_id, w.step_slug, s.status, null, null
+    from pgflow.waits w join pgflow.step_states s on s.run_id = w.run_id and s.step_slug = w.step_slug
+    where w.resumed_at is not null and s.status = 'started'
+    union all
+    select t.run_id, t.step_slug, t.status, t.message_id, null
+    from pgflow.step_tasks t join pgflow.steps st on st.flow_slug = t.flow_slug and st.step_slug = t.step_slug
+    where st.step_type = 'wait' and t.message_id is not null`
 }
 
 async function wrongCounters(sql: Sql): Promise<readonly unknown[]> {
@@ -100,7 +123,8 @@ async function wrongCounters(sql: Sql): Promise<readonly unknown[]> {
 
 /** Depth of every queue = its open tasks; nothing else is in it, and nothing of it is missing. */
 async function expectQueuesToMatch(sql: Sql): Promise<void> {
-  const queues = await sql<{ queue_name: string }[]>`select distinct queue_name from pgflow.steps order by 1`
+  const queues = await sql<{ queue_name: string }[]>`
+    select distinct queue_name from pgflow.steps where step_type <> 'wait' order by 1`
   for (const { queue_name } of queues) {
     const wrong = await sql`
       select q.msg_id, t.run_id, t.step_slug, t.task_index, t.status

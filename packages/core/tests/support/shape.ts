@@ -3,6 +3,7 @@ import type { FlowShape, JsonObject, RuntimeOptions, SkipMode, StepRuntimeOption
 export interface StepSketch extends StepRuntimeOptions {
   readonly after?: readonly string[]
   readonly map?: boolean
+  readonly wait?: boolean
   readonly if?: JsonObject
   readonly ifNot?: JsonObject
   readonly whenUnmet?: SkipMode
@@ -14,9 +15,9 @@ export function shape(steps: Readonly<Record<string, StepSketch>>, options: Runt
   return {
     options,
     steps: Object.entries(steps).map(
-      ([slug, { after, map, if: required, ifNot, whenUnmet, whenExhausted, ...rest }]) => ({
+      ([slug, { after, map, wait, if: required, ifNot, whenUnmet, whenExhausted, ...rest }]) => ({
         slug,
-        stepType: map === true ? 'map' : 'single',
+        stepType: wait === true ? 'wait' : map === true ? 'map' : 'single',
         dependencies: [...(after ?? [])].sort(),
         whenUnmet: whenUnmet ?? 'skip',
         whenExhausted: whenExhausted ?? 'fail',

@@ -1,0 +1,8 @@
+-- RFC 4648, 5, without padding. encode breaks lines, which goes too.
+create function pgflow._base64url(p_bytes bytea)
+returns text
+language sql immutable
+set search_path = ''
+as $$
+  select translate(encode(p_bytes, 'base64'), E'+/=\n', '-_')
+$$;
