@@ -1,7 +1,8 @@
 -- Candidates are read without a lock, the oldest of either pool, and then one is taken: the first that nobody else locks. Two
 -- index scans that end after a few rows each, because a single one over "my pool or nobody's" would sort the whole queue.
 -- 32 of each: more than claims that meet at the same moment, since each holds its run for the rest of its transaction only.
--- The settings keep a plan that was made while the table was empty from reading it whole later.
+-- The row is found again by its id and by what its claim_state was when it was read: for a constant 'queued' the plan would read
+-- the whole queue by its index. The settings keep a plan that was made while the table was empty from reading it whole later.
 create function starflow.claim_next_queued_run(
   runner_id text, lease_ttl_ms bigint, definition_ids uuid[], runner_pool text default null)
 returns setof starflow.workflow_runs
@@ -12,18 +13,17 @@ as $$
 begin
   return query
     with candidates as materialized (
-      (select r.id, r.queued_at from starflow.workflow_runs r
+      (select r.id, r.claim_state, r.queued_at from starflow.workflow_runs r
        where r.claim_state = 'queued' and r.runner_pool is null
          and r.available_at <= pgflow.clock() and r.definition_id = any (claim_next_queued_run.definition_ids)
        order by r.runner_pool, r.queued_at limit 32)
       union all
-      (select r.id, r.queued_at from starflow.workflow_runs r
+      (select r.id, r.claim_state, r.queued_at from starflow.workflow_runs r
        where r.claim_state = 'queued' and r.runner_pool = claim_next_queued_run.runner_pool
          and r.available_at <= pgflow.clock() and r.definition_id = any (claim_next_queued_run.definition_ids)
        order by r.runner_pool, r.queued_at limit 32)
     ), taken as materialized (
-      select r.id from candidates c join starflow.workflow_runs r on r.id = c.id
-      where r.claim_state = 'queued'
+      select r.id, r.claim_state from candidates c join starflow.workflow_runs r on r.id = c.id and r.claim_state = c.claim_state
       order by c.queued_at limit 1
       for no key update of r skip locked
     )
@@ -31,7 +31,8 @@ begin
       claim_state = 'claimed', claim_state_at = pgflow.clock(), leased_by = claim_next_queued_run.runner_id,
       lease_until = pgflow.clock() + starflow._milliseconds(lease_ttl_ms), last_heartbeat = pgflow.clock(),
       claim_attempts = r.claim_attempts + 1
-    where r.id = (select t.id from taken t) and r.claim_state = 'queued'
+    from taken t
+    where r.id = t.id and r.claim_state = t.claim_state
     returning r.*;
 end $$;
 comment on function starflow.claim_next_queued_run(text, bigint, uuid[], text) is

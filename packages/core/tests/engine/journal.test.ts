@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { testDatabase } from '../../../../tests/support/test-database.ts'
 import { EngineCalls } from '../support/engine-calls.ts'
-import { refusal } from '../support/refusal.ts'
 
 const database = await testDatabase()
 const engine = new EngineCalls(database.as('service_role'))
