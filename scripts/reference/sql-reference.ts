@@ -83,7 +83,11 @@ const TOPICS: Readonly<Record<string, readonly string[]>> = {
     ...['open_wait', 'resume_wait', 'read_waits', 'list_open_waits', 'session_get', 'session_set', 'collect_sessions'],
   ),
   'Runs on runners: reading and steering': starflow(
-    ...['read_run', 'read_events', 'list_runs', 'cancel_run', 'retry_run'],
+    ...['read_run', 'read_events', 'list_runs', 'cancel_run', 'retry_run', 'set_mirroring'],
+  ),
+  'The server': starflow(
+    ...['database_id', 'create_api_token', 'find_api_token', 'list_api_tokens', 'revoke_api_token'],
+    ...['start_queue_run', 'list_queue_runs', 'queue_run_events'],
   ),
 }
 

@@ -2334,7 +2334,8 @@ end $$;
 
 -- 40_run/_read_wait_token.sql
 -- What a genuine token says. One text for everything that is not: a forger learns nothing. What is compared are hashes of the
--- signatures, so that how long it takes tells nothing about the right one. Only then is the body looked at.
+-- signatures, so that how long it takes tells nothing about the right one. Only then is the body looked at. A short secret could be
+-- guessed from a token, so it verifies none.
 create function pgflow._read_wait_token(p_token text, out placement text, out run_id text, out step_slug text)
 language plpgsql stable
 set search_path = ''
@@ -2344,7 +2345,7 @@ declare
   v_secret text := pgflow._wait_key(v_parts[2]);
   v_body jsonb;
 begin
-  if v_secret is null
+  if v_secret is null or length(v_secret) < 32
     or sha256(convert_to(v_parts[4], 'UTF8')) <> sha256(convert_to(pgflow._base64url(pgflow._hmac_sha256(v_parts[1], v_secret)), 'UTF8')) then
     perform pgflow._raise('SF207', 'This token is not valid.', 'It is not one of ours, it was changed, or its key has been retired.',
       'Ask whoever sent it for a new one.');
@@ -4767,8 +4768,8 @@ create table starflow.workflow_definitions (
   created_at timestamptz not null default now(),
   constraint workflow_definitions_pkey primary key (id),
   constraint workflow_definitions_flow_slug_shape_hash_key unique (flow_slug, shape_hash),
-  constraint workflow_definitions_slug_is_valid check (pgflow.is_valid_slug(flow_slug)),
-  constraint workflow_definitions_shape_is_object check (jsonb_typeof(shape) = 'object')
+  constraint workflow_definitions_flow_slug_is_a_slug check (pgflow.is_valid_slug(flow_slug)),
+  constraint workflow_definitions_shape_is_an_object check (jsonb_typeof(shape) = 'object')
 );
 comment on table starflow.workflow_definitions is 'What runs are tied to: one row per flow slug and shape. A runner claims runs of the definitions that its code has.';
 comment on column starflow.workflow_definitions.shape_hash is 'SHA-256 of the structure, in hex: what runners compare.';
@@ -4805,8 +4806,8 @@ create table starflow.workflow_runs (
   duration_ms integer,
   constraint workflow_runs_pkey primary key (id),
   constraint workflow_runs_definition_id_fkey foreign key (definition_id) references starflow.workflow_definitions (id),
-  constraint workflow_runs_status_is_valid check (status in ('queued', 'running', 'paused', 'success', 'error', 'cancelled')),
-  constraint workflow_runs_claim_state_is_valid check (
+  constraint workflow_runs_status_is_known check (status in ('queued', 'running', 'paused', 'success', 'error', 'cancelled')),
+  constraint workflow_runs_claim_state_is_known check (
     claim_state in ('queued', 'claimed', 'running', 'paused', 'complete', 'failed', 'abandoned')),
   -- Which claim states a status goes with: the table of README.md.
   constraint workflow_runs_claim_state_fits_status check (case status
@@ -4867,7 +4868,7 @@ create table starflow.workflow_run_events (
   created_at timestamptz not null default now(),
   constraint workflow_run_events_pkey primary key (id),
   constraint workflow_run_events_run_id_fkey foreign key (run_id) references starflow.workflow_runs (id) on delete cascade,
-  constraint workflow_run_events_event_type_is_valid check (event_type in (
+  constraint workflow_run_events_event_type_is_known check (event_type in (
     'node_start', 'node_complete', 'node_error', 'node_retry', 'node_skip', 'run_started', 'run_paused', 'run_resumed',
     'run_completed', 'run_failed', 'run_cancelled', 'run_retried', 'run_released', 'phase', 'variable', 'runner_lost')),
   constraint workflow_run_events_node_id_matches_type check ((node_id is not null) = (event_type like 'node\_%'))
@@ -4891,7 +4892,7 @@ create table starflow.workflow_waits (
   created_at timestamptz not null default now(),
   constraint workflow_waits_pkey primary key (run_id, node_id),
   constraint workflow_waits_run_id_fkey foreign key (run_id) references starflow.workflow_runs (id) on delete cascade,
-  constraint workflow_waits_status_is_valid check (status in ('early', 'open', 'resumed', 'timed_out')),
+  constraint workflow_waits_status_is_known check (status in ('early', 'open', 'resumed', 'timed_out')),
   constraint workflow_waits_payload_matches_status check ((status in ('early', 'resumed')) = (payload_json is not null)),
   constraint workflow_waits_opened_at_matches_status check ((status = 'early') = (opened_at is null)),
   constraint workflow_waits_ended_at_matches_status check ((status in ('resumed', 'timed_out')) = (ended_at is not null))
@@ -4951,7 +4952,7 @@ create table starflow.worker_jobs (
   constraint worker_jobs_pkey primary key (id),
   constraint worker_jobs_run_id_fkey foreign key (run_id) references starflow.workflow_runs (id) on delete cascade,
   constraint worker_jobs_run_id_idempotency_key_key unique (run_id, idempotency_key),
-  constraint worker_jobs_status_is_valid check (status in ('queued', 'leased', 'completed', 'failed', 'cancelled')),
+  constraint worker_jobs_status_is_known check (status in ('queued', 'leased', 'completed', 'failed', 'cancelled')),
   constraint worker_jobs_lease_matches_status check (
     (status = 'leased') = (leased_by is not null) and (leased_by is null) = (lease_until is null)),
   constraint worker_jobs_result_only_of_completed check (result is null or status = 'completed'),
@@ -5232,7 +5233,8 @@ comment on function starflow.cancel_run(uuid, text) is
 -- Candidates are read without a lock, the oldest of either pool, and then one is taken: the first that nobody else locks. Two
 -- index scans that end after a few rows each, because a single one over "my pool or nobody's" would sort the whole queue.
 -- 32 of each: more than claims that meet at the same moment, since each holds its run for the rest of its transaction only.
--- The settings keep a plan that was made while the table was empty from reading it whole later.
+-- The row is found again by its id and by what its claim_state was when it was read: for a constant 'queued' the plan would read
+-- the whole queue by its index. The settings keep a plan that was made while the table was empty from reading it whole later.
 create function starflow.claim_next_queued_run(
   runner_id text, lease_ttl_ms bigint, definition_ids uuid[], runner_pool text default null)
 returns setof starflow.workflow_runs
@@ -5243,18 +5245,17 @@ as $$
 begin
   return query
     with candidates as materialized (
-      (select r.id, r.queued_at from starflow.workflow_runs r
+      (select r.id, r.claim_state, r.queued_at from starflow.workflow_runs r
        where r.claim_state = 'queued' and r.runner_pool is null
          and r.available_at <= pgflow.clock() and r.definition_id = any (claim_next_queued_run.definition_ids)
        order by r.runner_pool, r.queued_at limit 32)
       union all
-      (select r.id, r.queued_at from starflow.workflow_runs r
+      (select r.id, r.claim_state, r.queued_at from starflow.workflow_runs r
        where r.claim_state = 'queued' and r.runner_pool = claim_next_queued_run.runner_pool
          and r.available_at <= pgflow.clock() and r.definition_id = any (claim_next_queued_run.definition_ids)
        order by r.runner_pool, r.queued_at limit 32)
     ), taken as materialized (
-      select r.id from candidates c join starflow.workflow_runs r on r.id = c.id
-      where r.claim_state = 'queued'
+      select r.id, r.claim_state from candidates c join starflow.workflow_runs r on r.id = c.id and r.claim_state = c.claim_state
       order by c.queued_at limit 1
       for no key update of r skip locked
     )
@@ -5262,7 +5263,8 @@ begin
       claim_state = 'claimed', claim_state_at = pgflow.clock(), leased_by = claim_next_queued_run.runner_id,
       lease_until = pgflow.clock() + starflow._milliseconds(lease_ttl_ms), last_heartbeat = pgflow.clock(),
       claim_attempts = r.claim_attempts + 1
-    where r.id = (select t.id from taken t) and r.claim_state = 'queued'
+    from taken t
+    where r.id = t.id and r.claim_state = t.claim_state
     returning r.*;
 end $$;
 comment on function starflow.claim_next_queued_run(text, bigint, uuid[], text) is
@@ -6030,6 +6032,232 @@ end $$;
 comment on function starflow.write_lease(uuid, text, bigint, integer) is
   'Gives a run that nobody holds its lease, outside the queue. Returns the claim_attempts that, with the runner, fence it from now on; again for the same runner: the same.';
 
+-- 75_server/00_types.sql
+-- A run in queue placement with whose it is; null: nobody's, it was started in SQL.
+create type starflow.queue_run as (
+  run_id uuid, flow_slug text, workspace_id text, env text, status text, started_at timestamptz, ended_at timestamptz, error text
+);
+-- What happened to a run in queue placement. The tables keep states, not a log: this is what can be read off them.
+create type starflow.queue_run_event as (
+  happened_at timestamptz, event_type text, node_id text, attempt integer, payload jsonb
+);
+
+-- 75_server/01_tables.sql
+-- What the server keeps beside runs: which database this is, who may ask, and whose the runs in queue placement are.
+
+create table starflow.database_identity (
+  is_only boolean not null default true,
+  database_id uuid not null default gen_random_uuid(),
+  constraint database_identity_pkey primary key (is_only),
+  constraint database_identity_is_one_row check (is_only)
+);
+insert into starflow.database_identity default values;
+comment on table starflow.database_identity is 'One row: an id that processes show, so that two on different databases are noticed.';
+
+create table starflow.api_tokens (
+  token_id text not null,
+  workspace_id text not null,
+  name text not null,
+  secret_hash text not null,
+  created_at timestamptz not null default now(),
+  revoked_at timestamptz,
+  constraint api_tokens_pkey primary key (token_id),
+  constraint api_tokens_workspace_is_named check (workspace_id <> ''),
+  constraint api_tokens_secret_hash_is_sha256 check (secret_hash ~ '^[0-9a-f]{64}$')
+);
+create index api_tokens_workspace_idx on starflow.api_tokens (workspace_id, created_at);
+comment on table starflow.api_tokens is 'Tokens of workspaces. Of the secret only its SHA-256 is kept: it is random and long, so that a slow hash would add nothing.';
+
+-- Beside pgflow.runs and not on it: runs that are started in SQL have no workspace, and a hot table gets no column that few
+-- of its rows use. The key stands here because pgflow.runs knows one per flow, and two workspaces may choose the same.
+create table starflow.queue_runs (
+  run_id uuid not null,
+  workspace_id text not null,
+  env text not null,
+  flow_slug text not null,
+  idempotency_key text,
+  constraint queue_runs_pkey primary key (run_id),
+  -- Deferred: the row is written first, so that of two starts with one key the second waits and then finds it.
+  constraint queue_runs_run_id_fkey foreign key (run_id) references pgflow.runs (run_id) on delete cascade deferrable initially deferred
+);
+-- Run ids grow with time, so this is the order of a list.
+create index queue_runs_workspace_idx on starflow.queue_runs (workspace_id, run_id desc);
+create unique index queue_runs_idempotency_key on starflow.queue_runs (workspace_id, env, idempotency_key) where idempotency_key is not null;
+comment on table starflow.queue_runs is 'Whose a run in queue placement is. The server writes it with the start; a run without a row was started in SQL, and only an operator who asks for every workspace sees it.';
+
+-- 75_server/create_api_token.sql
+create function starflow.create_api_token(token_id text, workspace_id text, name text, secret_hash text)
+returns void
+language sql
+set search_path = ''
+as $$
+  insert into starflow.api_tokens (token_id, workspace_id, name, secret_hash, created_at)
+  values (create_api_token.token_id, create_api_token.workspace_id, create_api_token.name, create_api_token.secret_hash, pgflow.clock())
+$$;
+comment on function starflow.create_api_token(text, text, text, text) is 'Keeps a token of a workspace: its id and the SHA-256 of its secret, in hex.';
+
+-- 75_server/database_id.sql
+create function starflow.database_id()
+returns uuid
+language sql stable
+set search_path = ''
+as $$
+  select i.database_id from starflow.database_identity i
+$$;
+comment on function starflow.database_id() is 'The id of this database, made with it.';
+
+-- 75_server/find_api_token.sql
+create function starflow.find_api_token(token_id text)
+returns setof starflow.api_tokens
+language sql stable
+set search_path = ''
+as $$
+  select t.* from starflow.api_tokens t where t.token_id = find_api_token.token_id and t.revoked_at is null
+$$;
+comment on function starflow.find_api_token(text) is 'The token of this id, unless it was revoked.';
+
+-- 75_server/list_api_tokens.sql
+create function starflow.list_api_tokens(workspace_id text default null)
+returns setof starflow.api_tokens
+language sql stable
+set search_path = ''
+as $$
+  select t.* from starflow.api_tokens t
+  where list_api_tokens.workspace_id is null or t.workspace_id = list_api_tokens.workspace_id
+  order by t.workspace_id, t.created_at, t.token_id
+$$;
+comment on function starflow.list_api_tokens(text) is 'The tokens of a workspace, or all of them.';
+
+-- 75_server/list_queue_runs.sql
+-- By run id, which grows with time, so that a page is the primary key (or the index of a workspace) read backwards from where
+-- the last one ended, however many runs there are. Planned for the filters at hand.
+create function starflow.list_queue_runs(
+  workspace_id text default null, env text default null, flow_slug text default null, status text default null, before_id uuid default null,
+  max_rows integer default 50)
+returns setof starflow.queue_run
+language plpgsql stable
+set search_path = '' set plan_cache_mode = force_custom_plan
+as $$
+begin
+  return query
+    select r.run_id, r.flow_slug, q.workspace_id, q.env, r.status, r.started_at, coalesce(r.completed_at, r.failed_at, r.cancelled_at),
+           case when r.status = 'failed' then (
+             select s.error_message from pgflow.step_states s where s.run_id = r.run_id and s.status = 'failed' order by s.failed_at limit 1) end
+    from pgflow.runs r
+    left join starflow.queue_runs q on q.run_id = r.run_id
+    where (list_queue_runs.workspace_id is null or q.workspace_id = list_queue_runs.workspace_id) and (list_queue_runs.env is null or q.env = list_queue_runs.env)
+      and (list_queue_runs.flow_slug is null or r.flow_slug = list_queue_runs.flow_slug) and (list_queue_runs.status is null or r.status = list_queue_runs.status)
+      and (list_queue_runs.before_id is null or r.run_id < list_queue_runs.before_id)
+      -- Once more for the index of a workspace, which then gives the order.
+      and (list_queue_runs.workspace_id is null or list_queue_runs.before_id is null or q.run_id < list_queue_runs.before_id)
+    order by case when list_queue_runs.workspace_id is null then r.run_id else q.run_id end desc
+    limit list_queue_runs.max_rows;
+end $$;
+comment on function starflow.list_queue_runs(text, text, text, text, uuid, integer) is
+  'Runs in queue placement with whose they are, the newest first; what is null is not filtered by. For the next page give the last run id.';
+
+-- 75_server/queue_run_events.sql
+-- Read off the tables: a step that ran again shows its last times, and earlier attempts show as they are in task_attempts.
+-- Types, node ids and payloads are those of workflow_run_events, so that whoever shows a run need not care where it ran.
+create function starflow.queue_run_events(run_id uuid, since timestamptz default null)
+returns setof starflow.queue_run_event
+language sql stable
+set search_path = ''
+as $$
+  with run as (
+    select * from pgflow.runs r where r.run_id = queue_run_events.run_id
+  ), task as (
+    select t.*, t.step_slug || case st.step_type when 'map' then format('[%s]', t.task_index) else '' end as node_id, st.step_type
+    from pgflow.step_tasks t
+    join pgflow.steps st on st.flow_slug = t.flow_slug and st.step_slug = t.step_slug
+    where t.run_id = queue_run_events.run_id
+  ), event (happened_at, event_type, node_id, attempt, payload) as (
+    select r.started_at, 'run_started', null, 0, null::jsonb from run r
+    union all
+    select t.started_at, 'node_start', t.node_id, t.attempts_count, jsonb_build_object('attempt', t.attempts_count)
+    from task t where t.step_type <> 'wait' and t.started_at is not null
+    union all
+    select a.ended_at, case when t.status = 'failed' and a.attempt = t.attempts_count then 'node_error' else 'node_retry' end, t.node_id, a.attempt,
+           jsonb_build_object('attempt', a.attempt, 'reason', a.reason,
+             'error', jsonb_strip_nulls(jsonb_build_object('name', a.error_name, 'message', a.error_message)))
+    from pgflow.task_attempts a
+    join task t on t.run_id = a.run_id and t.step_slug = a.step_slug and t.task_index = a.task_index
+    union all
+    select t.completed_at, 'node_complete', t.node_id, t.attempts_count, jsonb_build_object('output', t.output)
+    from task t where t.step_type = 'map' and t.status = 'completed'
+    union all
+    select s.completed_at, 'node_complete', s.step_slug, 0, jsonb_build_object('output', s.output)
+    from pgflow.step_states s where s.run_id = queue_run_events.run_id and s.status = 'completed'
+    union all
+    select s.failed_at, 'node_error', s.step_slug, 0, jsonb_build_object('error', jsonb_build_object('message', s.error_message))
+    from pgflow.step_states s where s.run_id = queue_run_events.run_id and s.status = 'failed'
+      and not exists (select from task t where t.step_slug = s.step_slug and t.status = 'failed' and t.step_type <> 'map')
+    union all
+    select s.skipped_at, 'node_skip', s.step_slug, 0, jsonb_build_object('reason', s.skip_reason)
+    from pgflow.step_states s where s.run_id = queue_run_events.run_id and s.status = 'skipped'
+    union all
+    select coalesce(r.completed_at, r.failed_at, r.cancelled_at),
+           case r.status when 'completed' then 'run_completed' when 'failed' then 'run_failed' else 'run_cancelled' end, null, 0,
+           case when r.cancel_reason is not null then jsonb_build_object('reason', r.cancel_reason) end
+    from run r where r.status <> 'started'
+  )
+  select row(e.happened_at, e.event_type, e.node_id, e.attempt, e.payload)::starflow.queue_run_event
+  from event e
+  where since is null or e.happened_at >= since
+  order by e.happened_at, array_position(
+    '{run_started,node_start,node_retry,node_complete,node_error,node_skip,run_completed,run_failed,run_cancelled}', e.event_type),
+    e.node_id, e.attempt
+$$;
+comment on function starflow.queue_run_events(uuid, timestamptz) is
+  'What happened to a run in queue placement, in order, as far as its tables tell; with since, what happened then or later.';
+
+-- 75_server/revoke_api_token.sql
+create function starflow.revoke_api_token(token_id text)
+returns boolean
+language sql
+set search_path = ''
+as $$
+  with revoked as (
+    update starflow.api_tokens t set revoked_at = coalesce(t.revoked_at, pgflow.clock())
+    where t.token_id = revoke_api_token.token_id returning t.token_id
+  )
+  select exists (select from revoked)
+$$;
+comment on function starflow.revoke_api_token(text) is 'From now on the token is refused. Again: no effect. False when there is none of this id.';
+
+-- 75_server/start_queue_run.sql
+-- One transaction with start_flow. The row comes first: of two starts with one key the second waits for the first here, and
+-- then is given its run.
+create function starflow.start_queue_run(
+  workspace_id text, env text, flow_slug text, input jsonb, idempotency_key text default null, delay_ms bigint default 0)
+returns table (run_id uuid, created boolean)
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_run_id uuid := pgflow.new_run_id();
+  v_existing starflow.queue_runs;
+begin
+  insert into starflow.queue_runs (run_id, workspace_id, env, flow_slug, idempotency_key)
+  values (v_run_id, start_queue_run.workspace_id, start_queue_run.env, start_queue_run.flow_slug, start_queue_run.idempotency_key)
+  on conflict do nothing;
+  if not found then
+    select * into v_existing from starflow.queue_runs q
+    where q.workspace_id = start_queue_run.workspace_id and q.env = start_queue_run.env and q.idempotency_key = start_queue_run.idempotency_key;
+    if v_existing.flow_slug <> start_queue_run.flow_slug then
+      perform pgflow._raise('SF202', format('Idempotency key "%s" is taken.', start_queue_run.idempotency_key),
+        format('It started run %s of flow "%s".', v_existing.run_id, v_existing.flow_slug), 'Use another key for another flow.');
+    end if;
+    return query values (v_existing.run_id, false);
+    return;
+  end if;
+  perform pgflow.start_flow(start_queue_run.flow_slug, start_queue_run.input, v_run_id,
+    start_at => case when delay_ms > 0 then pgflow.clock() + make_interval(secs => delay_ms / 1000.0) end);
+  return query values (v_run_id, true);
+end $$;
+comment on function starflow.start_queue_run(text, text, text, jsonb, text, bigint) is
+  'Starts a run in queue placement for a workspace. The same idempotency key in its workspace and env gives the run that it started.';
+
 -- 80_mirror/01_tables.sql
 create table starflow.mirror_outbox (
   id bigserial not null,
@@ -6039,7 +6267,7 @@ create table starflow.mirror_outbox (
   created_at timestamptz not null default now(),
   applied_at timestamptz,
   constraint mirror_outbox_pkey primary key (id),
-  constraint mirror_outbox_kind_is_valid check (kind in ('run', 'event', 'session_var', 'step_progress'))
+  constraint mirror_outbox_kind_is_known check (kind in ('run', 'event', 'session_var', 'step_progress'))
 );
 create index idx_mirror_outbox_pending on starflow.mirror_outbox (run_id, id) where applied_at is null;
 create index idx_mirror_outbox_applied on starflow.mirror_outbox (applied_at) where applied_at is not null;
@@ -6111,6 +6339,19 @@ begin
 end $$;
 create trigger mirror_session_var after insert or delete or update of value_json, keep_until
   on starflow.workflow_session_vars for each row execute function starflow._mirror_session_var();
+
+-- 80_mirror/set_mirroring.sql
+-- The switch is of the database, not of one adapter: a server that does not mirror must not make the warm tier drift.
+create function starflow.set_mirroring(is_on boolean)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform pgflow.set_setting('mirror', case when is_on then 'on' else 'off' end);
+end $$;
+comment on function starflow.set_mirroring(boolean) is
+  'From now on every write of a run, event and session variable, by whomever, is put into mirror_outbox in its own transaction, or no longer.';
 
 -- 90_access/_check_client_role.sql
 create function pgflow._check_client_role(p_role_name text)

@@ -1,0 +1,31 @@
+-- One transaction with start_flow. The row comes first: of two starts with one key the second waits for the first here, and
+-- then is given its run.
+create function starflow.start_queue_run(
+  workspace_id text, env text, flow_slug text, input jsonb, idempotency_key text default null, delay_ms bigint default 0)
+returns table (run_id uuid, created boolean)
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_run_id uuid := pgflow.new_run_id();
+  v_existing starflow.queue_runs;
+begin
+  insert into starflow.queue_runs (run_id, workspace_id, env, flow_slug, idempotency_key)
+  values (v_run_id, start_queue_run.workspace_id, start_queue_run.env, start_queue_run.flow_slug, start_queue_run.idempotency_key)
+  on conflict do nothing;
+  if not found then
+    select * into v_existing from starflow.queue_runs q
+    where q.workspace_id = start_queue_run.workspace_id and q.env = start_queue_run.env and q.idempotency_key = start_queue_run.idempotency_key;
+    if v_existing.flow_slug <> start_queue_run.flow_slug then
+      perform pgflow._raise('SF202', format('Idempotency key "%s" is taken.', start_queue_run.idempotency_key),
+        format('It started run %s of flow "%s".', v_existing.run_id, v_existing.flow_slug), 'Use another key for another flow.');
+    end if;
+    return query values (v_existing.run_id, false);
+    return;
+  end if;
+  perform pgflow.start_flow(start_queue_run.flow_slug, start_queue_run.input, v_run_id,
+    start_at => case when delay_ms > 0 then pgflow.clock() + make_interval(secs => delay_ms / 1000.0) end);
+  return query values (v_run_id, true);
+end $$;
+comment on function starflow.start_queue_run(text, text, text, jsonb, text, bigint) is
+  'Starts a run in queue placement for a workspace. The same idempotency key in its workspace and env gives the run that it started.';
