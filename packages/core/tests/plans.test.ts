@@ -2,6 +2,7 @@ import { Flow, withStepQueues } from '@starflow/dsl'
 import { expect, test } from 'vitest'
 import { testDatabase } from '../../../tests/support/test-database.ts'
 import { CompiledFlow, completed } from './support/compiled-flow.ts'
+import { shape } from './support/shape.ts'
 
 const database = await testDatabase()
 
@@ -35,5 +36,40 @@ test('a worker that planned on empty tables does not read all active runs later'
     const [row] = await sql<[{ scans: string }]>`
       select idx_scan as scans from pg_stat_user_indexes where indexrelname = 'runs_active_idx'`
     return Number(row.scans)
+  }
+})
+
+test('behind an old transaction a claim costs two pages for each message done since, and nothing of that once it has ended', async () => {
+  const flow = await CompiledFlow.compileShape(database.sql, 'pinned', shape({ work: {} }))
+  const finish = async (count: number) => {
+    await flow.start(...Array.from({ length: count }, () => ({})))
+    await flow.drain(() => 1)
+  }
+  await finish(10)
+  const atFirst = await pagesOfClaim()
+
+  const old = await database.connect().reserve()
+  await old`begin isolation level repeatable read`
+  await old`select from pgflow.flows`
+  const done = 2000
+  await finish(done)
+  const behind = await pagesOfClaim()
+  expect(behind - atFirst).toBeGreaterThan(done)
+  expect(behind - atFirst).toBeLessThan(2.5 * done)
+
+  await old`rollback`
+  old.release()
+  // The first one notes which entries of the index are dead to everybody; the next ones pass them by.
+  await pagesOfClaim()
+  expect(await pagesOfClaim()).toBeLessThan(atFirst + 0.25 * done)
+
+  /** Pages that a claim of ten tasks looks at, in whatever its functions do. */
+  async function pagesOfClaim(): Promise<number> {
+    await flow.start(...Array.from({ length: 10 }, () => ({})))
+    const [row] = await database.sql<[{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }]>`
+      explain (analyze, buffers, format json)
+      select * from pgflow.settle_and_claim(${flow.workerId}::uuid, '[]', ${flow.queue('work')}, 'pinned', 10, 'work')`
+    const plan = row['QUERY PLAN'][0].Plan
+    return plan['Shared Hit Blocks']! + plan['Shared Read Blocks']!
   }
 })
