@@ -1,4 +1,23 @@
+export { shapeHash } from './definition.ts'
+export { type Clock, systemClock } from './engine/clock.ts'
+export {
+  DEFAULT_ENV,
+  DEFAULT_WORKSPACE,
+  Engine,
+  type EngineOptions,
+  type RunResult,
+  type StartOptions,
+} from './engine/engine.ts'
+export type { EngineEvent } from './engine/events.ts'
+export { type FlowPlan, type PlannedStep, planFlow } from './engine/flow-plan.ts'
+export { contains } from './engine/json-containment.ts'
+export type { LogLevel } from './engine/log-level.ts'
+export { RESERVED_PREFIX, RESERVED_VARIABLES } from './engine/reserved-variables.ts'
+export type { ExecutionEnd, ExecutionResult, PickTask } from './engine/run-execution.ts'
+export { type ReadyTask, type RunOutcome, RunState, type StateEvent, type StepSnapshot } from './engine/run-state.ts'
+export type { StepStatus } from './engine/step-progress.ts'
 export { type NodeRef, nodeId, parseNodeId } from './node-id.ts'
 export * from './numbers.ts'
 export * from './run-record.ts'
 export * from './state-adapter.ts'
+export type { WaitHost, WaitWake } from './wait/enter-durable-wait.ts'

@@ -12,3 +12,12 @@ export const CLAIM_INTERVAL_MS = 1000
 export const MAX_RUNNER_LOSSES = 3
 /** Open work that is all later than this holds no lease: the run is given back to the queue until then. */
 export const LONG_DELAY_MS = 30_000
+/** How many elements of one map run at once, unless the engine is told otherwise. */
+export const MAP_CONCURRENCY = 10
+/** How long a handler may go on after its timeout before its attempt ends without it. */
+export const TIMEOUT_GRACE_MS = 1000
+/** A write that fails is tried again after this, doubling, up to the longest delay, for as long as a lease lasts. */
+export const WRITE_RETRY_DELAY_MS = 100
+export const MAX_WRITE_RETRY_DELAY_MS = 5000
+/** Longest delay of a timer: setTimeout fires at once above it. */
+export const MAX_TIMER_MS = 2_147_483_647

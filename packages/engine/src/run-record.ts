@@ -58,6 +58,11 @@ export interface Checkpoint {
   readonly variables: JsonObject
 }
 
+/** The waits that a paused run stands in: `__celestialWait` among the variables of its checkpoint. */
+export interface WaitPending {
+  readonly nodes: readonly string[]
+}
+
 export const RUN_EVENT_TYPES = [
   'node_start',
   'node_complete',

@@ -1,9 +1,10 @@
 import { Flow, NonRetryableError, RetryLater, type RunnerContext } from '@starflow/dsl'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import type { RunEventType } from '../src/run-record.ts'
 import { Engine, type EngineOptions } from '../src/engine/engine.ts'
+import type { RunEventType } from '../src/run-record.ts'
 import { useStore } from './conformance/adapter-factory.ts'
+import { deferred } from './support/deferred.ts'
 import { localStores } from './support/local-store.ts'
 
 const store = useStore(localStores)
@@ -22,11 +23,16 @@ test('a run of parallel steps ends with the outputs of its leaves', async () => 
   const result = await engine().run(flow, { n: 3 })
   expect(result).toMatchObject({ end: 'success', output: { sum: 15, same: [6, 3] } })
   const run = await store().adapter.readRun(result.runId)
-  expect(run).toMatchObject({ status: 'success', claimState: 'complete', leasedBy: null, output: { sum: 15, same: [6, 3] } })
+  expect(run).toMatchObject({
+    status: 'success',
+    claimState: 'complete',
+    leasedBy: null,
+    output: { sum: 15, same: [6, 3] },
+  })
 })
 
 test('parallel steps run at the same time', async () => {
-  const bothRun = Promise.withResolvers<void>()
+  const bothRun = deferred()
   let running = 0
   const meet = async () => {
     running++
@@ -96,9 +102,9 @@ test('a step below a skipped one gets the others; one below a cascade is skipped
     .step({ slug: 'cascading', if: { kind: 'x' }, whenUnmet: 'skip-cascade' }, () => 1)
     .step({ slug: 'other' }, () => 2)
     .step({ slug: 'below', dependsOn: ['plain', 'other'] }, (outputs) => Object.keys(outputs))
-    .step({ slug: 'gone', dependsOn: ['cascading', 'other'] }, () => 3)
-    .map({ slug: 'overNothing', array: 'gone' as never }, () => 4)
-  const result = await engine().run(flow as never, { kind: 'y' } as never)
+    .array({ slug: 'gone', dependsOn: ['cascading', 'other'] }, () => [3])
+    .map({ slug: 'overNothing', array: 'gone' }, () => 4)
+  const result = await engine().run(flow, { kind: 'y' })
   expect(result).toMatchObject({ end: 'success', output: { below: ['other'] } })
   const events = await store().adapter.readEvents(result.runId)
   expect(events.filter((event) => event.type === 'node_skip').map(({ nodeId, payload }) => [nodeId, payload])).toEqual([
@@ -164,7 +170,10 @@ test.each([
     attempts++
     throw new TypeError('always')
   })
-  expect(await engine().run(flow, {})).toMatchObject({ end: 'error', failure: { name: 'TypeError', message: 'always' } })
+  expect(await engine().run(flow, {})).toMatchObject({
+    end: 'error',
+    failure: { name: 'TypeError', message: 'always' },
+  })
   expect(attempts).toBe(expected)
 })
 
@@ -202,7 +211,7 @@ test('a step whose attempts are used up is skipped where it may be, and its sibl
 })
 
 test('when a run fails, what still runs is aborted and its outcome kept nowhere', async () => {
-  const aborted = Promise.withResolvers<void>()
+  const aborted = deferred()
   const flow = new Flow({ slug: 'fails', ...quick, maxAttempts: 1 })
     .step({ slug: 'slow' }, async (_, ctx) => {
       await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
@@ -220,10 +229,13 @@ test('when a run fails, what still runs is aborted and its outcome kept nowhere'
 
 test('a handler that outlives its timeout fails its attempt, its signal is aborted, and it may be abandoned', async () => {
   const events: string[] = []
-  const flow = new Flow({ slug: 'timeouts', ...quick, maxAttempts: 1 }).step({ slug: 'endless', timeout: 1 }, (_, ctx) => {
-    ctx.signal.addEventListener('abort', () => events.push('aborted'))
-    return new Promise<void>(() => {})
-  })
+  const flow = new Flow({ slug: 'timeouts', ...quick, maxAttempts: 1 }).step(
+    { slug: 'endless', timeout: 1 },
+    (_, ctx) => {
+      ctx.signal.addEventListener('abort', () => events.push('aborted'))
+      return new Promise<void>(() => {})
+    },
+  )
   const result = await engine({ onEvent: (event) => events.push(event.event) }).run(flow, {})
   expect(result).toMatchObject({ end: 'error', failure: { code: 'SF407' } })
   expect(events).toEqual(['aborted', 'node.abandoned', 'node.failed'])
@@ -233,7 +245,7 @@ test('an output that JSON cannot hold fails its attempt and says where it is', a
   const flow = new Flow({ slug: 'big', ...quick, maxAttempts: 1 }).step({ slug: 'count' }, () => ({ n: 1n }) as never)
   expect((await engine().run(flow, {})).failure).toMatchObject({
     code: 'SF304',
-    message: 'The output cannot be stored: $.n is a BigInt; make it a string.',
+    message: expect.stringContaining('$.n is a BigInt; make it a string.'),
   })
 })
 
@@ -297,7 +309,7 @@ test('what a runner does not have is refused when it is read, and what it was gi
     .step({ slug: 'missing', dependsOn: ['given'] }, (_, ctx) => ctx.rawMessage.msg_id)
   expect((await engine({ env: { HOME: '/x' } }).run(flow, {})).failure).toMatchObject({
     code: 'SF816',
-    message: 'ctx.rawMessage is not there: a run on a runner has no queue.',
+    message: expect.stringContaining('ctx.rawMessage is not there: a run on a runner has no queue.'),
   })
 })
 
@@ -306,6 +318,6 @@ test('the seam of schedules: one task at a time, in the order that is picked', a
   const flow = new Flow<number[]>({ slug: 'picked' })
     .map({ slug: 'each' }, (n) => void order.push(`each ${n}`))
     .step({ slug: 'other' }, () => void order.push('other'))
-  await engine({ runConcurrency: 1, pick: (tasks) => tasks.at(-1)! }).run(flow as never, [1, 2, 3] as never)
+  await engine({ runConcurrency: 1, pick: (tasks) => tasks.at(-1)! }).run(flow, [1, 2, 3])
   expect(order).toEqual(['other', 'each 3', 'each 2', 'each 1'])
 })

@@ -1,0 +1,71 @@
+import { isStarflowError } from '@starflow/errors'
+import { LEASE_TTL_MS, MAX_WRITE_RETRY_DELAY_MS, WRITE_RETRY_DELAY_MS } from '../numbers.ts'
+import { type Clock, sleep } from './clock.ts'
+
+export interface DurableWritesOptions {
+  readonly clock: Clock
+  /** Aborted when the run is no longer this process's to write. */
+  readonly signal: AbortSignal
+  readonly onRetry: (retry: { readonly method: string; readonly attempt: number; readonly error: unknown }) => void
+}
+
+/** The run was stopped here, so what was about to be written no longer counts. */
+export class WritesClosedError extends Error {
+  constructor() {
+    super('This run is written elsewhere, or has ended.')
+    this.name = 'WritesClosedError'
+  }
+}
+
+/**
+ * Writes of a run, each awaited by whoever makes it. One that fails is tried again for as long as a lease lasts: the port's
+ * methods may be repeated, and a short interruption must not cost a handler's work. What the store refuses is not repeated.
+ */
+export class DurableWrites {
+  readonly #options: DurableWritesOptions
+  readonly #open = new Set<Promise<unknown>>()
+  #isClosed = false
+
+  constructor(options: DurableWritesOptions) {
+    this.#options = options
+  }
+
+  /** @throws WritesClosedError once the writes are closed, else what the last try failed with */
+  write<T>(method: string, call: () => Promise<T>): Promise<T> {
+    if (this.#isClosed) return Promise.reject(new WritesClosedError())
+    return this.#track(this.#try(method, call))
+  }
+
+  /** No write begins after this; settles when those under way have. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await Promise.allSettled(this.#open)
+  }
+
+  /** A write that ends the run here: the only one that is made after the writes were closed. */
+  async last<T>(method: string, call: () => Promise<T>): Promise<T> {
+    await this.close()
+    return await this.#try(method, call)
+  }
+
+  #track<T>(write: Promise<T>): Promise<T> {
+    const settled = write.catch(() => {}).then(() => void this.#open.delete(settled))
+    this.#open.add(settled)
+    return write
+  }
+
+  async #try<T>(method: string, call: () => Promise<T>): Promise<T> {
+    const { clock, signal, onRetry } = this.#options
+    const giveUpAt = clock.now() + LEASE_TTL_MS
+    for (let attempt = 1, delayMs = WRITE_RETRY_DELAY_MS; ; attempt++, delayMs *= 2) {
+      if (signal.aborted) throw new WritesClosedError()
+      try {
+        return await call()
+      } catch (error) {
+        if (isStarflowError(error) || clock.now() >= giveUpAt) throw error
+        onRetry({ method, attempt, error })
+        await sleep(clock, Math.min(delayMs, MAX_WRITE_RETRY_DELAY_MS), signal)
+      }
+    }
+  }
+}

@@ -1,0 +1,226 @@
+import { randomUUID } from 'node:crypto'
+import {
+  type AnyFlow,
+  type CompatibleFlow,
+  type ExtractFlowInput,
+  type ExtractFlowOutput,
+  extractFlowShape,
+  type Json,
+  type RunnerContext,
+  toJsonText,
+} from '@starflow/dsl'
+import { StarflowError } from '@starflow/errors'
+import { shapeHash } from '../definition.ts'
+import { LEASE_TTL_MS, MAP_CONCURRENCY } from '../numbers.ts'
+import type { DefinitionRecord, RunClaim, RunEvent, RunFailure } from '../run-record.ts'
+import type { ClaimedRun, RunStart, WorkflowStateAdapter } from '../state-adapter.ts'
+import type { WaitHost } from '../wait/enter-durable-wait.ts'
+import { type Clock, DatabaseTime, systemClock } from './clock.ts'
+import type { EngineEvent, EngineEventBody } from './events.ts'
+import { planFlow } from './flow-plan.ts'
+import { type ExecutionEnd, type PickTask, RunExecution } from './run-execution.ts'
+import { RunState } from './run-state.ts'
+import type { EngineResources } from './step-context.ts'
+
+export interface EngineOptions extends EngineResources {
+  readonly adapter: WorkflowStateAdapter
+  /** Who leases runs. Default: a new name for each engine. */
+  readonly runnerId?: string
+  /** Elements of one map that run at once. Default 10. */
+  readonly mapConcurrency?: number
+  /** Handlers of one run that are at work at once. Default: no limit but that of maps. */
+  readonly runConcurrency?: number
+  /** Who is told of waits. A flow with a wait is refused without. */
+  readonly waitHost?: WaitHost | undefined
+  /** Default: 30 s. */
+  readonly leaseTtlMs?: number
+  readonly onEvent?: (event: EngineEvent) => void
+  /** Aborted when the process is about to end: handlers see it as `ctx.shutdownSignal`. */
+  readonly shutdownSignal?: AbortSignal
+  /** Default: the system's. */
+  readonly clock?: Clock
+  /** Which task runs next, for schedules that are to be repeated. Default: steps in order, elements in order. */
+  readonly pick?: PickTask
+}
+
+export interface StartOptions {
+  readonly runId?: string
+  readonly workspaceId?: string
+  readonly env?: string
+}
+
+/** A run as it stands when its execution here is over. */
+export interface RunResult<TOutput = Json> {
+  readonly runId: string
+  readonly end: ExecutionEnd
+  /** Of a run that succeeded. */
+  readonly output: TOutput | null
+  /** Of a run that failed. */
+  readonly failure: RunFailure | null
+}
+
+/** What a runner needs of runs that do not say it. */
+export const DEFAULT_WORKSPACE = 'celestial'
+export const DEFAULT_ENV = 'prod'
+
+/** Executes runs of flows in this process, on whatever store it is given. */
+export class Engine {
+  readonly runnerId: string
+  readonly #options: EngineOptions
+  readonly #clock: Clock
+  readonly #leaseTtlMs: number
+
+  constructor(options: EngineOptions) {
+    this.#options = options
+    this.runnerId = options.runnerId ?? `runner-${randomUUID()}`
+    this.#clock = options.clock ?? systemClock
+    this.#leaseTtlMs = options.leaseTtlMs ?? LEASE_TTL_MS
+  }
+
+  /**
+   * Runs a flow from its start, and settles when the run has ended or cannot go on here.
+   *
+   * @throws StarflowError SF817 for a flow that cannot run here
+   */
+  async run<TFlow extends AnyFlow>(
+    flow: TFlow & CompatibleFlow<TFlow, RunnerContext>,
+    input: ExtractFlowInput<TFlow>,
+    options: StartOptions = {},
+  ): Promise<RunResult<ExtractFlowOutput<TFlow>>> {
+    const { adapter } = this.#options
+    const { definitionId } = await this.serve(flow)
+    const start: RunStart & { runId: string } = {
+      runId: options.runId ?? randomUUID(),
+      templateId: flow.slug,
+      workspaceId: options.workspaceId ?? DEFAULT_WORKSPACE,
+      env: options.env ?? DEFAULT_ENV,
+      input: JSON.parse(toJsonText(input)) as Json,
+      definitionId,
+    }
+    await adapter.onRunStart(start.runId, start)
+    const claim = await adapter.writeLease(start.runId, this.runnerId, this.#leaseTtlMs)
+    const stopHeartbeat = this.#refresh(adapter.bind(claim), start.runId)
+    try {
+      const record = await adapter.readRun(start.runId)
+      const result = await (await this.#open(flow, start, claim, record?.leaseUntil)).execute()
+      return {
+        runId: start.runId,
+        end: result.end,
+        output: result.end === 'success' ? (result.output as ExtractFlowOutput<TFlow>) : null,
+        failure: result.end === 'error' ? result.failure : null,
+      }
+    } finally {
+      stopHeartbeat()
+    }
+  }
+
+  /**
+   * Takes up a run that was claimed: what it has come to is read from its events.
+   *
+   * @throws StarflowError SF818 for a run of another definition
+   */
+  async open(flow: AnyFlow, { claim, run }: ClaimedRun): Promise<RunExecution> {
+    return await this.#open(flow, run, claim, run.leaseUntil)
+  }
+
+  /**
+   * Checks that a flow can run here, and keeps its definition: runs are tied to it.
+   *
+   * @throws StarflowError SF817
+   */
+  async serve(flow: AnyFlow): Promise<DefinitionRecord> {
+    checkRunnable(flow, this.#options.waitHost !== undefined)
+    const shape = extractFlowShape(flow)
+    return await this.#options.adapter.saveDefinition({ flowSlug: flow.slug, shapeHash: await shapeHash(shape), shape })
+  }
+
+  async #open(
+    flow: AnyFlow,
+    run: RunStart & { readonly runId: string },
+    claim: RunClaim,
+    leaseUntil: string | null | undefined,
+  ): Promise<RunExecution> {
+    const { adapter, onEvent, pick, waitHost, mapConcurrency, runConcurrency, shutdownSignal } = this.#options
+    // The lease was computed from the database's clock a moment ago: so its time is known here.
+    const databaseNowMs = leaseUntil ? Date.parse(leaseUntil) - this.#leaseTtlMs : Date.now()
+    const time = new DatabaseTime(this.#clock, databaseNowMs)
+    const bound = adapter.bind(claim)
+    const plan = planFlow(flow)
+    const state = new RunState(plan, run.input)
+    for await (const event of readAllEvents(bound, run.runId)) {
+      state.apply({ ...event, atMs: Date.parse(event.createdAt) })
+    }
+    const emit = (event: EngineEventBody) =>
+      onEvent?.({ ...event, runId: run.runId, flowSlug: flow.slug } as EngineEvent)
+    return new RunExecution({
+      ...{ flow, plan, state, run, adapter: bound, clock: this.#clock, time, pick, waitHost, emit },
+      limits: {
+        mapConcurrency: mapConcurrency ?? MAP_CONCURRENCY,
+        runConcurrency: runConcurrency ?? Number.POSITIVE_INFINITY,
+      },
+      resources: this.#options,
+      shutdownSignal: shutdownSignal ?? NEVER,
+    })
+  }
+
+  /** The lease of a run that no runner's heartbeat covers. A failure is said, not thrown: the next beat may succeed. */
+  #refresh(bound: WorkflowStateAdapter, runId: string): () => void {
+    let isStopped = false
+    let takeBack = () => {}
+    const arm = () => {
+      takeBack = this.#clock.after(this.#leaseTtlMs / 3, () => void beat())
+    }
+    const beat = async () => {
+      try {
+        await bound.refreshLease(runId, this.#leaseTtlMs)
+      } catch {
+        // Whether the lease is lost the next write finds out.
+      }
+      if (!isStopped) arm()
+    }
+    arm()
+    return () => {
+      isStopped = true
+      takeBack()
+    }
+  }
+}
+
+const NEVER = new AbortController().signal
+
+const EVENT_PAGE = 1000
+
+/** Page by page: a long run has many. */
+async function* readAllEvents(adapter: WorkflowStateAdapter, runId: string): AsyncGenerator<RunEvent> {
+  for (let afterId: string | undefined; ; ) {
+    const page = await adapter.readEvents(runId, { afterId, limit: EVENT_PAGE })
+    yield* page
+    if (page.length < EVENT_PAGE) return
+    afterId = page.at(-1)?.id
+  }
+}
+
+function checkRunnable(flow: AnyFlow, hasWaitHost: boolean): void {
+  for (const step of flow.stepOrder.map((slug) => flow.getStepDefinition(slug))) {
+    if (step.stepType === 'wait' && !hasWaitHost) {
+      throw notRunnable(
+        flow.slug,
+        `its step "${step.slug}" waits, and there is no secret to sign a token with`,
+        'Set STARFLOW_WAIT_TOKEN_SECRET, the same in every process that signs or checks tokens.',
+      )
+    }
+    if (step.stepType !== 'wait' && step.transactional) {
+      throw notRunnable(
+        flow.slug,
+        `its step "${step.slug}" is transactional, which only the SQL core can be`,
+        'Run it on workers, or take `transactional` from the step.',
+      )
+    }
+  }
+}
+
+function notRunnable(flowSlug: string, reason: string, hint: string): StarflowError {
+  return new StarflowError({
+    ...{ code: 'SF817', message: `Flow "${flowSlug}" cannot run here: ${reason}.`, hint, fields: { flowSlug } },
+  })
+}
