@@ -1,5 +1,6 @@
 -- What a genuine token says. One text for everything that is not: a forger learns nothing. What is compared are hashes of the
--- signatures, so that how long it takes tells nothing about the right one. Only then is the body looked at.
+-- signatures, so that how long it takes tells nothing about the right one. Only then is the body looked at. A short secret could be
+-- guessed from a token, so it verifies none.
 create function pgflow._read_wait_token(p_token text, out placement text, out run_id text, out step_slug text)
 language plpgsql stable
 set search_path = ''
@@ -9,7 +10,7 @@ declare
   v_secret text := pgflow._wait_key(v_parts[2]);
   v_body jsonb;
 begin
-  if v_secret is null
+  if v_secret is null or length(v_secret) < 32
     or sha256(convert_to(v_parts[4], 'UTF8')) <> sha256(convert_to(pgflow._base64url(pgflow._hmac_sha256(v_parts[1], v_secret)), 'UTF8')) then
     perform pgflow._raise('SF207', 'This token is not valid.', 'It is not one of ours, it was changed, or its key has been retired.',
       'Ask whoever sent it for a new one.');
