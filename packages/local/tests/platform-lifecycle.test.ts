@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import postgres from 'postgres'
@@ -146,12 +146,27 @@ test('names that belong to the platform are refused as secrets of functions', as
   await expect(createLocalPlatform({ functionEnv: { SUPABASE_URL: 'x' } })).rejects.toMatchObject({ code: 'SF001' })
 })
 
-test('what is not served yet answers 501 with a hint, and an unknown path 404', async () => {
+test('an unknown path answers 404, and an unknown service too', async () => {
   const { platform } = await startPlatform()
-  for (const path of ['/rest/v1/things', '/realtime/v1/websocket']) {
-    const answer = await fetch(platform.apiUrl + path)
-    expect([answer.status, await answer.json()]).toMatchObject([501, { hint: expect.any(String) }])
+  for (const path of ['/functions/v1x', '/functions/v1/none', '/auth/v1/user', '/storage/v1/object']) {
+    expect((await fetch(platform.apiUrl + path)).status, path).toBe(404)
   }
-  expect((await fetch(`${platform.apiUrl}/functions/v1x`)).status).toBe(404)
-  expect((await fetch(`${platform.apiUrl}/functions/v1/none`)).status).toBe(404)
+})
+
+test('a platform that runs tells programs of its owner where it is and with which keys, and nobody afterwards', async () => {
+  const { platform } = await startPlatform()
+  const file = join(platform.dataDir, 'status.json')
+  const { apiUrl, databaseUrl, anonKey, serviceRoleKey, publishableKey, secretKey, jwtSecret } = platform
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({
+    apiUrl,
+    databaseUrl,
+    anonKey,
+    serviceRoleKey,
+    publishableKey,
+    secretKey,
+    jwtSecret,
+  })
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  await platform.dispose()
+  expect(existsSync(file)).toBe(false)
 })

@@ -1,6 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { StarflowError } from '@starflow/errors'
+import { type ApiKeys, loadApiKeys } from '../access/api-keys.ts'
 import type { FunctionsEvent } from '../functions/functions-event.ts'
 import { FunctionsHost, type FunctionsHostOptions } from '../functions/functions-host.ts'
 import type { PostgresMajor } from '../postgres/binaries.ts'
@@ -11,13 +12,16 @@ import {
   type StartPostgresOptions,
   startPostgres,
 } from '../postgres/start-postgres.ts'
+import { RealtimeService } from '../realtime/realtime-service.ts'
+import { type ApiSettings, DEFAULT_API_SETTINGS, readApiSettings } from '../rest/api-settings.ts'
+import { RestService } from '../rest/rest-service.ts'
 import { Ticker } from '../ticker/ticker.ts'
 import type { TickerEvent } from '../ticker/ticker-event.ts'
-import { loadApiKeys } from './api-keys.ts'
 import { Gateway } from './gateway.ts'
 import { makeFolder } from './make-folder.ts'
 import { applyMigrations, type Migration, readMigrations } from './migrations.ts'
 import { isPortFree, lastPorts, type PlatformPorts, refuseTakenPorts } from './ports.ts'
+import { writeStatus } from './status-file.ts'
 
 export interface LocalPlatformOptions {
   /** Where all state lives. Default `.starflow` in the current folder. */
@@ -37,6 +41,9 @@ export interface LocalPlatformOptions {
   /** Migrations, or the folder of their files; applied as `postgres`. */
   readonly migrations?: readonly Migration[]
   readonly migrationsDir?: string
+  /** What `/rest/v1` serves, or the config.toml that says it in its section `[api]`. */
+  readonly api?: Partial<ApiSettings>
+  readonly configFile?: string
   readonly onEvent?: (event: PlatformEvent) => void
 }
 
@@ -48,36 +55,37 @@ export type PlatformEvent =
   | { readonly type: 'platform.started'; readonly ports: PlatformPorts; readonly startMs: number }
 
 /** A running local platform. */
-export interface LocalPlatform {
+export interface LocalPlatform extends ApiKeys {
   /** The database, as `postgres`, which is not a superuser. */
   readonly databaseUrl: string
   /** The database, as the superuser `supabase_admin`. */
   readonly adminUrl: string
-  /** What `SUPABASE_URL` is: `/functions/v1` is below it. */
+  /** What `SUPABASE_URL` is: `/rest/v1`, `/realtime/v1` and `/functions/v1` are below it. */
   readonly apiUrl: string
-  readonly anonKey: string
-  readonly serviceRoleKey: string
-  readonly jwtSecret: string
   readonly ports: PlatformPorts
   readonly dataDir: string
   readonly functions: FunctionsHost
-  /** Ends the ticker, the isolates, the gateway and Postgres, in this order. When it settles no process of ours lives. */
+  /**
+   * Ends the ticker, the isolates, the gateway with all that it serves, and Postgres, in this order. When it settles no
+   * process of ours lives.
+   */
   dispose(): Promise<void>
 }
 
 /**
  * Starts what a Supabase project gives, on this computer and without Docker: Postgres with Supabase's roles and schemas, the
- * functions host behind an HTTP gateway, and the ticker that runs cron jobs and sends HTTP requests. It knows nothing of
- * flows. If it fails half-way, all that was started is ended again.
+ * functions host, the REST API and Realtime behind an HTTP gateway, and the ticker that runs cron jobs and sends HTTP
+ * requests. It knows nothing of flows. If it fails half-way, all that was started is ended again.
  *
  * @throws StarflowError SF001 options, SF501 a requested port is in use, SF502 to SF507 Postgres, SF512 no Deno, SF521 and
- * SF522 migrations
+ * SF522 migrations, SF523 the section `[api]` of config.toml
  */
 export async function createLocalPlatform(options: LocalPlatformOptions = {}): Promise<LocalPlatform> {
   const begun = performance.now()
   const onEvent = options.onEvent ?? (() => {})
   const functionEnv = checkedFunctionEnv(options.functionEnv ?? {})
   const migrations = migrationsOf(options)
+  const settings = apiSettingsOf(options)
   const dataDir = prepareDataDir(resolve(options.dataDir ?? '.starflow'))
   const keys = loadApiKeys(join(dataDir, 'keys.json'), Date.now())
 
@@ -90,7 +98,14 @@ export async function createLocalPlatform(options: LocalPlatformOptions = {}): P
     for (const name of await applyMigrations(databaseUrl, migrations)) onEvent({ type: 'platform.migrated', name })
 
     let functions: FunctionsHost | undefined
-    const gateway = new Gateway({ functions: () => functions, health: () => ({ status: 'ok' }) })
+    const gateway = new Gateway({
+      functions: () => functions,
+      health: () => ({ status: 'ok' }),
+      services: [
+        new RestService({ databaseUrl: server.url({ role: 'authenticator' }), keys, settings }),
+        new RealtimeService({ databaseUrl: adminUrlOf(server), keys }),
+      ],
+    })
     started.push(() => gateway.stop())
     const ports = { database: server.port, api: await startGateway(gateway, options.ports?.api, last.api) }
     const apiUrl = `http://127.0.0.1:${ports.api}`
@@ -117,6 +132,7 @@ export async function createLocalPlatform(options: LocalPlatformOptions = {}): P
     ticker.start()
 
     writeFileSync(portsFile, JSON.stringify(ports))
+    started.push(writeStatus(join(dataDir, 'status.json'), { apiUrl, databaseUrl, ...keys }))
     onEvent({ type: 'platform.started', ports, startMs: Math.round(performance.now() - begun) })
     let disposal: Promise<void> | undefined
     return Object.freeze({
@@ -181,6 +197,11 @@ function migrationsOf({ migrations, migrationsDir }: LocalPlatformOptions): read
     })
   }
   return migrations ?? (migrationsDir === undefined ? [] : readMigrations(resolve(migrationsDir)))
+}
+
+function apiSettingsOf({ api, configFile }: LocalPlatformOptions): ApiSettings {
+  const settings = configFile === undefined ? DEFAULT_API_SETTINGS : readApiSettings(resolve(configFile))
+  return { ...settings, ...pickDefined(api ?? {}) }
 }
 
 function checkedFunctionEnv(env: Readonly<Record<string, string>>): Readonly<Record<string, string>> {

@@ -92,6 +92,32 @@ exception
 end
 $$;
 
+-- For triggers: tells a private channel of a row that changed.
+create or replace function realtime.broadcast_changes(
+  topic_name text,
+  event_name text,
+  operation text,
+  table_name text,
+  table_schema text,
+  new record,
+  old record,
+  level text default 'ROW'
+)
+returns void language plpgsql set search_path = '' as $$
+begin
+  if level = 'STATEMENT' then
+    raise exception 'function can only be triggered for each row, not for each statement';
+  end if;
+  perform realtime.send(
+    jsonb_build_object(
+      'old_record', old, 'record', new, 'operation', operation, 'table', table_name, 'schema', table_schema
+    ),
+    event_name,
+    topic_name
+  );
+end
+$$;
+
 -- Vault is switched on in every project; pg_cron, pg_net and pgmq are switched on by its migrations.
 create schema if not exists vault;
 create extension if not exists supabase_vault with schema vault;

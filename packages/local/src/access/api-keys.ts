@@ -1,11 +1,17 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { signToken } from './json-web-token.ts'
 
-/** The keys of a local project, as a Supabase project has them: HS256 JWTs that name a role. */
+/**
+ * The keys of a local project, as a Supabase project has them: in the old form HS256 tokens that name a role, in the new
+ * form opaque texts. Both forms mean the same two roles.
+ */
 export interface ApiKeys {
   readonly jwtSecret: string
   readonly anonKey: string
   readonly serviceRoleKey: string
+  readonly publishableKey: string
+  readonly secretKey: string
 }
 
 const TEN_YEARS_SECONDS = 10 * 365 * 24 * 3600
@@ -13,16 +19,17 @@ const TEN_YEARS_SECONDS = 10 * 365 * 24 * 3600
 /** The keys kept in `file`, which is made, readable by its owner only, where it is not there. `now` in milliseconds. */
 export function loadApiKeys(file: string, now: number): ApiKeys {
   const { jwtSecret, issuedAt } = readSecret(file) ?? writeSecret(file, now)
-  const keyOf = (role: string) =>
-    signJwt({ iss: 'supabase', ref: 'local', role, iat: issuedAt, exp: issuedAt + TEN_YEARS_SECONDS }, jwtSecret)
-  return Object.freeze({ jwtSecret, anonKey: keyOf('anon'), serviceRoleKey: keyOf('service_role') })
-}
-
-/** A JSON web token, signed with HMAC-SHA256. */
-function signJwt(claims: Readonly<Record<string, unknown>>, secret: string): string {
-  const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
-  const content = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode(claims)}`
-  return `${content}.${createHmac('sha256', secret).update(content).digest('base64url')}`
+  const tokenOf = (role: string) =>
+    signToken({ iss: 'supabase', ref: 'local', role, iat: issuedAt, exp: issuedAt + TEN_YEARS_SECONDS }, jwtSecret)
+  // Derived, so that they are as lasting as the one secret that is kept.
+  const opaqueKey = (prefix: string) => prefix + createHmac('sha256', jwtSecret).update(prefix).digest('base64url')
+  return Object.freeze({
+    jwtSecret,
+    anonKey: tokenOf('anon'),
+    serviceRoleKey: tokenOf('service_role'),
+    publishableKey: opaqueKey('sb_publishable_'),
+    secretKey: opaqueKey('sb_secret_'),
+  })
 }
 
 /** Kept with the time of issue, so that the keys are the same after each start. */

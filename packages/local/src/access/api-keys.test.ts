@@ -20,6 +20,14 @@ test('a key is an HS256 token that names its role', () => {
   }
 })
 
+test('the opaque keys are texts that tell nothing of the secret', () => {
+  const { publishableKey, secretKey, jwtSecret } = loadApiKeys(`${temporaryFolder()}/keys.json`, NOW)
+  expect(publishableKey).toMatch(/^sb_publishable_[A-Za-z0-9_-]{43}$/)
+  expect(secretKey).toMatch(/^sb_secret_[A-Za-z0-9_-]{43}$/)
+  expect(publishableKey.slice(-43)).not.toBe(secretKey.slice(-43))
+  expect(publishableKey + secretKey).not.toContain(jwtSecret)
+})
+
 test('keys stay the same, and differ from folder to folder', () => {
   const file = `${temporaryFolder()}/keys.json`
   const keys = loadApiKeys(file, NOW)
