@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { QueueingStateAdapter } from '../../src/state-adapter.ts'
 import { type AdapterFactory, useStore } from './adapter-factory.ts'
+import { listenTo } from './queue-listener.ts'
 import { between, claim, claimedRun, definition, enqueue, eventTypes, readRun, start, TTL_MS } from './run-fixture.ts'
 
 /** How runs are put into the queue, and taken from it by exactly one runner. */
@@ -124,31 +125,17 @@ export function describeQueue(factory: AdapterFactory<QueueingStateAdapter>): vo
       const { adapter, connect } = store()
       if (adapter.onQueued === undefined) return
       const sender = await connect()
-      let wakes = 0
-      let stop: (() => Promise<void>) | undefined
-      await new Promise<void>((resolve, reject) => {
-        const wake = () => {
-          wakes++
-          resolve()
-        }
-        adapter.onQueued!(null, wake).then(async (stopListening) => {
-          stop = stopListening
-          await enqueue(sender)
-        }, reject)
-      })
-      await stop?.()
-      const before = wakes
-      // When a second listener is woken by a later run, the first one has had its time.
+      const first = await listenTo(adapter)
       await enqueue(sender)
-      let stopSecond: (() => Promise<void>) | undefined
-      await new Promise<void>((resolve, reject) => {
-        adapter.onQueued!(null, resolve).then(async (stopListening) => {
-          stopSecond = stopListening
-          await enqueue(sender)
-        }, reject)
-      })
-      await stopSecond?.()
-      expect(wakes).toBe(before)
+      await first.woken()
+      await first.stop()
+      const { wakes } = first
+      // When a second listener is woken by a later run, the first one has had its time.
+      const second = await listenTo(adapter)
+      await enqueue(sender)
+      await second.woken()
+      await second.stop()
+      expect(first.wakes).toBe(wakes)
     })
   })
 }

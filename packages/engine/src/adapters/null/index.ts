@@ -1,0 +1,1 @@
+export { NullWorkflowStateAdapter } from './null-state-adapter.ts'
