@@ -19,5 +19,16 @@ export type { StepStatus } from './engine/step-progress.ts'
 export { type NodeRef, nodeId, parseNodeId } from './node-id.ts'
 export * from './numbers.ts'
 export * from './run-record.ts'
+export { LeaseSweep, type LeaseSweepOptions } from './runner/lease-sweep.ts'
+export { Runner, type RunnerFlows, type RunnerOptions } from './runner/runner.ts'
+export type { RunnerEvent } from './runner/runner-events.ts'
+export type { Service } from './runner/service.ts'
 export * from './state-adapter.ts'
 export type { WaitHost, WaitWake } from './wait/enter-durable-wait.ts'
+export {
+  MIN_WAIT_TOKEN_SECRET_LENGTH,
+  signWaitToken,
+  verifyWaitToken,
+  type WaitTokenClaims,
+  type WaitTokenKey,
+} from './wait/wait-token.ts'

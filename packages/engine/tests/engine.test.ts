@@ -238,7 +238,7 @@ test('a handler that outlives its timeout fails its attempt, its signal is abort
   )
   const result = await engine({ onEvent: (event) => events.push(event.event) }).run(flow, {})
   expect(result).toMatchObject({ end: 'error', failure: { code: 'SF407' } })
-  expect(events).toEqual(['aborted', 'node.abandoned', 'node.failed'])
+  expect(events).toEqual(['run.started', 'aborted', 'node.abandoned', 'node.failed', 'run.ended'])
 })
 
 test('an output that JSON cannot hold fails its attempt and says where it is', async () => {

@@ -54,18 +54,30 @@ export class DurableWrites {
     return write
   }
 
-  async #try<T>(method: string, call: () => Promise<T>): Promise<T> {
-    const { clock, signal, onRetry } = this.#options
-    const giveUpAt = clock.now() + LEASE_TTL_MS
-    for (let attempt = 1, delayMs = WRITE_RETRY_DELAY_MS; ; attempt++, delayMs *= 2) {
-      if (signal.aborted) throw new WritesClosedError()
-      try {
-        return await call()
-      } catch (error) {
-        if (isStarflowError(error) || clock.now() >= giveUpAt) throw error
-        onRetry({ method, attempt, error })
-        await sleep(clock, Math.min(delayMs, MAX_WRITE_RETRY_DELAY_MS), signal)
-      }
+  #try<T>(method: string, call: () => Promise<T>): Promise<T> {
+    return untilAnswered(this.#options, method, call)
+  }
+}
+
+/**
+ * Calls the store until it answers, for as long as a lease lasts. What it refuses is an answer.
+ *
+ * @throws WritesClosedError when the signal is aborted, else what the last try failed with
+ */
+export async function untilAnswered<T>(
+  { clock, signal, onRetry }: DurableWritesOptions,
+  method: string,
+  call: () => Promise<T>,
+): Promise<T> {
+  const giveUpAt = clock.now() + LEASE_TTL_MS
+  for (let attempt = 1, delayMs = WRITE_RETRY_DELAY_MS; ; attempt++, delayMs *= 2) {
+    if (signal.aborted) throw new WritesClosedError()
+    try {
+      return await call()
+    } catch (error) {
+      if (isStarflowError(error) || clock.now() >= giveUpAt) throw error
+      onRetry({ method, attempt, error })
+      await sleep(clock, Math.min(delayMs, MAX_WRITE_RETRY_DELAY_MS), signal)
     }
   }
 }

@@ -15,7 +15,9 @@ import { LEASE_TTL_MS, MAP_CONCURRENCY } from '../numbers.ts'
 import type { DefinitionRecord, RunClaim, RunEvent, RunFailure } from '../run-record.ts'
 import type { ClaimedRun, RunStart, WorkflowStateAdapter } from '../state-adapter.ts'
 import type { WaitHost } from '../wait/enter-durable-wait.ts'
+import { signWaitToken } from '../wait/wait-token.ts'
 import { type Clock, DatabaseTime, systemClock } from './clock.ts'
+import { untilAnswered } from './durable-writes.ts'
 import type { EngineEvent, EngineEventBody } from './events.ts'
 import { planFlow } from './flow-plan.ts'
 import { type ExecutionEnd, type PickTask, RunExecution } from './run-execution.ts'
@@ -97,11 +99,11 @@ export class Engine {
       input: JSON.parse(toJsonText(input)) as Json,
       definitionId,
     }
-    await adapter.onRunStart(start.runId, start)
-    const claim = await adapter.writeLease(start.runId, this.runnerId, this.#leaseTtlMs)
+    await this.#ask('onRunStart', () => adapter.onRunStart(start.runId, start))
+    const claim = await this.#ask('writeLease', () => adapter.writeLease(start.runId, this.runnerId, this.#leaseTtlMs))
     const stopHeartbeat = this.#refresh(adapter.bind(claim), start.runId)
     try {
-      const record = await adapter.readRun(start.runId)
+      const record = await this.#ask('readRun', () => adapter.readRun(start.runId))
       const result = await (await this.#open(flow, start, claim, record?.leaseUntil)).execute()
       return {
         runId: start.runId,
@@ -129,9 +131,10 @@ export class Engine {
    * @throws StarflowError SF817
    */
   async serve(flow: AnyFlow): Promise<DefinitionRecord> {
-    checkRunnable(flow, this.#options.waitHost !== undefined)
+    checkRunnable(flow, this.#options.waitHost)
     const shape = extractFlowShape(flow)
-    return await this.#options.adapter.saveDefinition({ flowSlug: flow.slug, shapeHash: await shapeHash(shape), shape })
+    const definition = { flowSlug: flow.slug, shapeHash: await shapeHash(shape), shape }
+    return await this.#ask('saveDefinition', () => this.#options.adapter.saveDefinition(definition))
   }
 
   async #open(
@@ -146,14 +149,16 @@ export class Engine {
     const time = new DatabaseTime(this.#clock, databaseNowMs)
     const bound = adapter.bind(claim)
     const plan = planFlow(flow)
+    const { runId, templateId, workspaceId, env, input, definitionId } = run
+    const start = { runId, templateId, workspaceId, env, input, definitionId }
     const state = new RunState(plan, run.input)
-    for await (const event of readAllEvents(bound, run.runId)) {
+    for await (const event of this.#events(run.runId)) {
       state.apply({ ...event, atMs: Date.parse(event.createdAt) })
     }
     const emit = (event: EngineEventBody) =>
       onEvent?.({ ...event, runId: run.runId, flowSlug: flow.slug } as EngineEvent)
     return new RunExecution({
-      ...{ flow, plan, state, run, adapter: bound, clock: this.#clock, time, pick, waitHost, emit },
+      ...{ flow, plan, state, run: start, adapter: bound, clock: this.#clock, time, pick, waitHost, emit },
       limits: {
         mapConcurrency: mapConcurrency ?? MAP_CONCURRENCY,
         runConcurrency: runConcurrency ?? Number.POSITIVE_INFINITY,
@@ -161,6 +166,23 @@ export class Engine {
       resources: this.#options,
       shutdownSignal: shutdownSignal ?? NEVER,
     })
+  }
+
+  /** Page by page: a long run has many. */
+  async *#events(runId: string): AsyncGenerator<RunEvent> {
+    const { adapter } = this.#options
+    for (let afterId: string | undefined; ; ) {
+      const options = { afterId, limit: EVENT_PAGE }
+      const page = await this.#ask('readEvents', () => adapter.readEvents(runId, options))
+      yield* page
+      if (page.length < EVENT_PAGE) return
+      afterId = page.at(-1)?.id
+    }
+  }
+
+  /** Before a run is under way, a store that does not answer is asked again as well. */
+  #ask<T>(method: string, call: () => Promise<T>): Promise<T> {
+    return untilAnswered({ clock: this.#clock, signal: NEVER, onRetry: () => {} }, method, call)
   }
 
   /** The lease of a run that no runner's heartbeat covers. A failure is said, not thrown: the next beat may succeed. */
@@ -190,24 +212,18 @@ const NEVER = new AbortController().signal
 
 const EVENT_PAGE = 1000
 
-/** Page by page: a long run has many. */
-async function* readAllEvents(adapter: WorkflowStateAdapter, runId: string): AsyncGenerator<RunEvent> {
-  for (let afterId: string | undefined; ; ) {
-    const page = await adapter.readEvents(runId, { afterId, limit: EVENT_PAGE })
-    yield* page
-    if (page.length < EVENT_PAGE) return
-    afterId = page.at(-1)?.id
-  }
-}
-
-function checkRunnable(flow: AnyFlow, hasWaitHost: boolean): void {
+function checkRunnable(flow: AnyFlow, waitHost: WaitHost | undefined): void {
   for (const step of flow.stepOrder.map((slug) => flow.getStepDefinition(slug))) {
-    if (step.stepType === 'wait' && !hasWaitHost) {
+    if (step.stepType === 'wait' && waitHost === undefined) {
       throw notRunnable(
         flow.slug,
         `its step "${step.slug}" waits, and there is no secret to sign a token with`,
         'Set STARFLOW_WAIT_TOKEN_SECRET, the same in every process that signs or checks tokens.',
       )
+    }
+    // A key that cannot sign is found here, and not when somebody is to be told.
+    if (step.stepType === 'wait' && waitHost !== undefined) {
+      signWaitToken({ placement: 'runner', runId: flow.slug, stepSlug: step.slug, expiresAt: 0 }, waitHost.tokenKey)
     }
     if (step.stepType !== 'wait' && step.transactional) {
       throw notRunnable(

@@ -1,5 +1,5 @@
 import { type AnyFlow, inputProblem, type Json, type JsonObject } from '@starflow/dsl'
-import { isStarflowError } from '@starflow/errors'
+import { describeError, isStarflowError } from '@starflow/errors'
 import { nodeId } from '../node-id.ts'
 import { LONG_DELAY_MS } from '../numbers.ts'
 import type { RunFailure } from '../run-record.ts'
@@ -90,15 +90,30 @@ export class RunExecution {
 
   /** @throws what a write of the run failed with for longer than a lease lasts; the run has no end then */
   async execute(): Promise<ExecutionResult> {
+    const { clock, emit, state } = this.#options
+    const beganAt = clock.now()
+    emit({ level: 'info', event: 'run.started', resumed: state.isStarted })
+    try {
+      const result = await this.#runUntilOver()
+      const level = result.end === 'lost' || result.end === 'stopped' ? 'warn' : 'info'
+      emit({ level, event: 'run.ended', end: result.end, durationMs: Math.round(clock.now() - beganAt) })
+      return result
+    } catch (error) {
+      emit({ level: 'error', event: 'run.broken', errorName: errorName(error), message: describeError(error).message })
+      throw error
+    } finally {
+      this.#controller.abort(new WritesClosedError())
+      this.#abortHandlers(new WritesClosedError())
+    }
+  }
+
+  async #runUntilOver(): Promise<ExecutionResult> {
     try {
       return await this.#run()
     } catch (error) {
       if (this.#stopReason !== undefined) return { end: this.#stopReason }
       if (isStarflowError(error, 'SF801')) return { end: 'lost' }
       throw error
-    } finally {
-      this.#abortHandlers(new WritesClosedError())
-      await this.#writes.close()
     }
   }
 
@@ -326,12 +341,13 @@ export class RunExecution {
    * whatever could still run would stand still with it. False when one of them was over already.
    */
   async #enterWaits(): Promise<boolean> {
-    const { state, run, plan, adapter, waitHost, emit } = this.#options
+    const { state, run, plan, adapter, waitHost, time, emit } = this.#options
     const waits = state.openWaits()
     if (waits.length === 0) throw new Error(`Run ${run.runId} has no end, and nothing in it can go on.`)
     if (waitHost === undefined) throw new Error(`Flow "${plan.flowSlug}" has a wait, and nobody to tell of it.`)
     const over = await enterDurableWait({
       ...{ run, flowSlug: plan.flowSlug, waits, adapter, waitHost },
+      nowMs: () => time.now(),
       variables: Object.fromEntries(state.variables),
       phase: state.phase,
       write: (method, call) => this.#writes.write(method, call),

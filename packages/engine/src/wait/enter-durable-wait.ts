@@ -1,14 +1,17 @@
 import type { Json, JsonObject } from '@starflow/dsl'
 import type { PlannedStep } from '../engine/flow-plan.ts'
 import type { OpenWait, StateEvent } from '../engine/run-state.ts'
+import { WAIT_TOKEN_LIFE_MS } from '../numbers.ts'
 import type { RunFailure, WaitPending } from '../run-record.ts'
 import type { WaitRecord, WorkflowStateAdapter } from '../state-adapter.ts'
+import { signWaitToken, type WaitTokenKey } from './wait-token.ts'
 
-/** Who is told that a run waits. */
+/** Who is told that a run waits, and how tokens are signed. */
 export interface WaitHost {
+  readonly tokenKey: WaitTokenKey
   /**
    * Registers the wake from outside: sends the mail, calls the webhook, shows the inbox entry. Called once per wait, and again
-   * only if the process died around it; may be repeated.
+   * only when a process died around it or the call failed; so it may be repeated.
    */
   emitWaitWake(wake: WaitWake): Promise<void>
 }
@@ -23,6 +26,8 @@ export interface WaitWake {
   readonly env: string
   /** Null: it stays open for ever. */
   readonly timeoutMs: number | null
+  /** Resumes this wait and no other. */
+  readonly token: string
 }
 
 export interface DurableWaitParts {
@@ -32,6 +37,8 @@ export interface DurableWaitParts {
   /** Bound to the claim. */
   readonly adapter: WorkflowStateAdapter
   readonly waitHost: WaitHost
+  /** By the database's clock: whoever checks a token compares it with that. */
+  readonly nowMs: () => number
   readonly variables: JsonObject
   readonly phase: string | undefined
   readonly write: <T>(method: string, call: () => Promise<T>) => Promise<T>
@@ -81,14 +88,18 @@ export async function enterDurableWait(parts: DurableWaitParts): Promise<readonl
 
   for (const { step, wasAnnounced } of waits) {
     if (wasAnnounced || over.some((record) => record.nodeId === step.slug)) continue
-    await write('emitWaitWake', () =>
-      parts.waitHost.emitWaitWake({
-        ...{ runId, flowSlug: parts.flowSlug, nodeId: step.slug },
-        ...{ workspaceId: run.workspaceId, env: run.env, timeoutMs: timeoutMsOf(step) },
-      }),
-    )
+    const wake = wakeOf(parts, step)
+    await write('emitWaitWake', () => parts.waitHost.emitWaitWake(wake))
   }
   return over
+}
+
+function wakeOf({ run, flowSlug, waitHost, nowMs }: DurableWaitParts, step: PlannedStep): WaitWake {
+  const { runId, workspaceId, env } = run
+  const timeoutMs = timeoutMsOf(step)
+  const expiresAt = (nowMs() + (timeoutMs ?? WAIT_TOKEN_LIFE_MS)) / 1000
+  const token = signWaitToken({ placement: 'runner', runId, stepSlug: step.slug, expiresAt }, waitHost.tokenKey)
+  return { runId, flowSlug, nodeId: step.slug, workspaceId, env, timeoutMs, token }
 }
 
 /** What a wait has come to; undefined while it is open. */

@@ -1,0 +1,404 @@
+import { setTimeout as timer } from 'node:timers/promises'
+import { Flow, RetryLater } from '@starflow/dsl'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { Runner, type RunnerOptions } from '../src/runner/runner.ts'
+import type { RunnerEvent } from '../src/runner/runner-events.ts'
+import type { QueueingStateAdapter } from '../src/state-adapter.ts'
+import { useStore } from './conformance/adapter-factory.ts'
+import { SWEEP, TTL_MS } from './conformance/run-fixture.ts'
+import { deferred } from './support/deferred.ts'
+import { EventLog } from './support/event-log.ts'
+import { localStores } from './support/local-store.ts'
+import { overriddenAdapter } from './support/overridden-adapter.ts'
+import { enqueueFlow } from './support/queued-flow.ts'
+
+const store = useStore(localStores)
+const runners: Runner[] = []
+
+/** A runner that asks often, so that a test waits for what happens and not for its clock. */
+function runner(flows: readonly Flow<never>[], options: Partial<RunnerOptions> = {}) {
+  const log = new EventLog<RunnerEvent>()
+  const made = new Runner(flows as never, {
+    adapter: store().adapter,
+    ...{ claimIntervalMs: 10, heartbeatIntervalMs: 10, sweepIntervalMs: 10, onEvent: log.record },
+    ...options,
+  }) as Runner
+  runners.push(made)
+  return { runner: made, log }
+}
+
+afterEach(async () => {
+  for (const each of runners.splice(0)) await each.stop()
+})
+
+const eventsOf = async (runId: string, adapter: QueueingStateAdapter = store().adapter) =>
+  (await adapter.readEvents(runId)).map(({ type, nodeId }) => (nodeId === null ? type : `${type} ${nodeId}`))
+
+/** A flow whose only step waits until it is let go. */
+function blocking() {
+  const entered = deferred()
+  const release = deferred()
+  const signals: AbortSignal[] = []
+  const flow = new Flow({ slug: 'blocking', baseDelay: 0 }).step({ slug: 'block' }, async (_, ctx) => {
+    signals.push(ctx.signal)
+    entered.resolve()
+    await release.promise
+    return 'done'
+  })
+  return { flow: flow as unknown as Flow<never>, entered, release, signals }
+}
+
+const simple = new Flow<{ n: number }>({ slug: 'simple' })
+  .step({ slug: 'double' }, ({ n }) => n * 2)
+  .step({ slug: 'again', dependsOn: ['double'] }, ({ double }) => double * 2) as unknown as Flow<never>
+
+test('a queued run is claimed, executed and given up', async () => {
+  const { adapter } = store()
+  const runId = await enqueueFlow(adapter, simple, { n: 2 })
+  const { runner: first, log } = runner([simple])
+  await first.start()
+  await log.seen('run.ended')
+  expect(await adapter.readRun(runId)).toMatchObject({
+    ...{ status: 'success', claimState: 'complete', output: { again: 8 }, leasedBy: null, claimAttempts: 1 },
+  })
+})
+
+test('a runner that is woken claims without waiting for its interval', async () => {
+  const { adapter } = store()
+  const { runner: first, log } = runner([simple], { claimIntervalMs: 3_600_000, heartbeatIntervalMs: 3_600_000 })
+  await first.start()
+  await enqueueFlow(adapter, simple, { n: 2 })
+  await log.seen('run.ended')
+})
+
+test('there are never more claims than free slots', async () => {
+  const { adapter } = store()
+  const { flow, entered, release } = blocking()
+  for (let run = 0; run < 3; run++) await enqueueFlow(adapter, flow, {})
+  const { runner: first, log } = runner([flow], { concurrency: 1 })
+  await first.start()
+  await entered.promise
+  await timer(50)
+  expect(first.activeRuns).toBe(1)
+  expect(log.names().filter((name) => name === 'run.claimed')).toHaveLength(1)
+  release.resolve()
+  await log.seen('run.ended', 3)
+})
+
+test('two runners share the runs: each is executed once', async () => {
+  const { adapter, connect } = store()
+  const runIds = await Promise.all(Array.from({ length: 20 }, (_, n) => enqueueFlow(adapter, simple, { n })))
+  const both = [runner([simple], { concurrency: 2 }), runner([simple], { concurrency: 2, adapter: await connect() })]
+  await Promise.all(both.map(({ runner: each }) => each.start()))
+  const ended = () => both.flatMap(({ log }) => log.names()).filter((name) => name === 'run.ended').length
+  await vi.waitFor(() => expect(ended()).toBe(20), { timeout: 20_000 })
+  for (const runId of runIds) {
+    expect((await eventsOf(runId)).filter((event) => event === 'node_start double')).toHaveLength(1)
+  }
+})
+
+describe('a lost runner', () => {
+  test('its run is claimed again, and no completed node runs a second time', async () => {
+    const { adapter, advance } = store()
+    const ran: string[] = []
+    const flow = new Flow({ slug: 'resumed' })
+      .step({ slug: 'first' }, () => void ran.push('first'))
+      .step({ slug: 'second', dependsOn: ['first'] }, () => void ran.push('second')) as unknown as Flow<never>
+    const runId = await enqueueFlow(adapter, flow, {})
+    const { definitionId } = (await adapter.readRun(runId))!
+    const dead = await adapter.claimNextQueuedRun({
+      ...{ runnerId: 'dead', leaseTtlMs: TTL_MS, definitionIds: [definitionId!] },
+    })
+    const bound = adapter.bind(dead!.claim)
+    await bound.onRunStart(runId, dead!.run)
+    await bound.onNodeStart(runId, 'first', { attempt: 1 })
+    await bound.onNodeComplete(runId, 'first', null)
+    await bound.onNodeStart(runId, 'second', { attempt: 1 })
+    await advance(TTL_MS + 1)
+
+    const { runner: next, log } = runner([flow])
+    await next.start()
+    await log.seen('run.ended')
+    expect(ran).toEqual(['second'])
+    expect(log.events.find(({ event }) => event === 'run.swept')).toMatchObject({ runId, outcome: 'requeued' })
+    expect(await adapter.readRun(runId)).toMatchObject({ status: 'success', claimAttempts: 2 })
+    const starts = (await adapter.readEvents(runId)).filter(({ type }) => type === 'node_start')
+    expect(starts.map(({ nodeId, payload }) => [nodeId, payload?.attempt])).toEqual([
+      ...[['first', 1]],
+      ...[['second', 1]],
+      ...[['second', 2]],
+    ])
+  })
+
+  test('an attempt that was cut off counts: without another one its step fails', async () => {
+    const { adapter, advance } = store()
+    let calls = 0
+    const flow = new Flow({ slug: 'once', maxAttempts: 1 }).step(
+      { slug: 'pay' },
+      () => ++calls,
+    ) as unknown as Flow<never>
+    const runId = await enqueueFlow(adapter, flow, {})
+    const { definitionId } = (await adapter.readRun(runId))!
+    const dead = await adapter.claimNextQueuedRun({
+      ...{ runnerId: 'dead', leaseTtlMs: TTL_MS, definitionIds: [definitionId!] },
+    })
+    await adapter.bind(dead!.claim).onRunStart(runId, dead!.run)
+    await adapter.bind(dead!.claim).onNodeStart(runId, 'pay', { attempt: 1 })
+    await advance(TTL_MS + 1)
+    const { runner: next, log } = runner([flow])
+    await next.start()
+    await log.seen('run.ended')
+    expect(calls).toBe(0)
+    expect(await adapter.readRun(runId)).toMatchObject({
+      ...{ status: 'error', error: expect.stringContaining('Stalled: no report came back in 1 attempt') },
+    })
+  })
+
+  test('the write of a zombie is refused, and it stops its run without another one', async () => {
+    const { adapter, advance, connect } = store()
+    const { flow, entered, release } = blocking()
+    const runId = await enqueueFlow(adapter, flow, {})
+    const deaf = overriddenAdapter(await connect(), { heartbeat: async () => ({ lost: [] }) })
+    const { runner: zombie, log } = runner([flow], { adapter: deaf, sweepIntervalMs: 3_600_000, concurrency: 1 })
+    await zombie.start()
+    await entered.promise
+    await advance(TTL_MS + 1)
+    await adapter.expireOldLeases(SWEEP)
+    const { definitionId } = (await adapter.readRun(runId))!
+    await adapter.claimNextQueuedRun({ runnerId: 'other', leaseTtlMs: TTL_MS, definitionIds: [definitionId!] })
+    const before = await eventsOf(runId)
+    release.resolve()
+    expect(await log.seen('run.ended')).toMatchObject({ end: 'lost' })
+    expect(await eventsOf(runId)).toEqual(before)
+  })
+
+  test('a heartbeat that tells of a lost run aborts its handlers', async () => {
+    const { adapter, advance, connect } = store()
+    const { flow, entered, signals } = blocking()
+    const runId = await enqueueFlow(adapter, flow, {})
+    let isDeaf = true
+    const inner = await connect()
+    const halfDeaf = overriddenAdapter(inner, {
+      heartbeat: async (beat) => (isDeaf ? { lost: [] } : inner.heartbeat(beat)),
+    })
+    const { runner: zombie, log } = runner([flow], { adapter: halfDeaf, sweepIntervalMs: 3_600_000, concurrency: 1 })
+    await zombie.start()
+    await entered.promise
+    await advance(TTL_MS + 1)
+    await adapter.expireOldLeases(SWEEP)
+    isDeaf = false
+    expect(await log.seen('run.lost')).toMatchObject({ runId, claimAttempts: 1 })
+    expect(await log.seen('run.ended')).toMatchObject({ end: 'lost' })
+    expect(signals[0]!.aborted).toBe(true)
+  })
+})
+
+test('heartbeats keep a lease for as long as its run goes on', async () => {
+  const { adapter, advance } = store()
+  const { flow, entered, release } = blocking()
+  const runId = await enqueueFlow(adapter, flow, {})
+  const { runner: first, log } = runner([flow], { sweepIntervalMs: 3_600_000 })
+  await first.start()
+  await entered.promise
+  for (let beat = 0; beat < 3; beat++) {
+    await advance(TTL_MS - 1)
+    const { lastHeartbeat } = (await adapter.readRun(runId))!
+    await vi.waitFor(async () => expect((await adapter.readRun(runId))!.lastHeartbeat).not.toBe(lastHeartbeat))
+    expect(await adapter.expireOldLeases(SWEEP)).toEqual([])
+  }
+  release.resolve()
+  await log.seen('run.ended')
+})
+
+test('a heartbeat that fails is said and costs no run', async () => {
+  const { adapter, connect } = store()
+  const { flow, entered, release } = blocking()
+  const runId = await enqueueFlow(adapter, flow, {})
+  const silent = overriddenAdapter(await connect(), {
+    heartbeat: async () => {
+      throw new Error('connection reset')
+    },
+  })
+  const { runner: first, log } = runner([flow], { adapter: silent })
+  await first.start()
+  await entered.promise
+  expect(await log.seen('heartbeat.failed', 2)).toMatchObject({ message: 'connection reset' })
+  release.resolve()
+  await log.seen('run.ended')
+  expect(await adapter.readRun(runId)).toMatchObject({ status: 'success' })
+})
+
+test('a run that breaks before its end is renewed no longer', async () => {
+  const { adapter, connect } = store()
+  const runId = await enqueueFlow(adapter, simple, { n: 1 })
+  const beats: string[][] = []
+  const inner = await connect()
+  const refused = Object.assign(new Error('no'), { code: 'SF001' })
+  const broken = overriddenAdapter(inner, {
+    readEvents: async () => {
+      throw refused
+    },
+    heartbeat: async (beat) => {
+      beats.push(beat.claims.map((claim) => claim.runId))
+      return inner.heartbeat(beat)
+    },
+  })
+  const { runner: first, log } = runner([simple], { adapter: broken })
+  await first.start()
+  await log.seen('run.not_opened')
+  const count = beats.length
+  await vi.waitFor(() => expect(beats.length).toBeGreaterThan(count + 1))
+  expect(beats.slice(count + 1).flat()).toEqual([])
+  expect(await adapter.readRun(runId)).toMatchObject({ claimState: 'claimed', leasedBy: first.runnerId })
+})
+
+test('a run whose next attempt is far holds no lease, and goes on when it is due', async () => {
+  const { adapter, advance } = store()
+  let attempts = 0
+  const flow = new Flow({ slug: 'far' }).step({ slug: 'limited' }, () => {
+    if (++attempts === 1) throw new RetryLater({ delaySeconds: 3600 })
+    return attempts
+  }) as unknown as Flow<never>
+  const runId = await enqueueFlow(adapter, flow, {})
+  const { runner: first, log } = runner([flow])
+  await first.start()
+  expect(await log.seen('run.ended')).toMatchObject({ end: 'released' })
+  const released = (await adapter.readRun(runId))!
+  expect(released).toMatchObject({ status: 'queued', claimState: 'queued', leasedBy: null, leaseUntil: null })
+  await advance(3_599_000 - 60_000)
+  await timer(30)
+  expect(attempts).toBe(1)
+  await advance(61_500)
+  expect(await log.seen('run.ended', 2)).toMatchObject({ end: 'success' })
+  expect(await adapter.readRun(runId)).toMatchObject({ status: 'success', output: { limited: 2 }, claimAttempts: 2 })
+})
+
+test('a start delay is kept by the database, also over a loss of the runner', async () => {
+  const { adapter, advance } = store()
+  const flow = new Flow({ slug: 'delayed' }).step({ slug: 'later', startDelay: 600 }, () => 1) as unknown as Flow<never>
+  const runId = await enqueueFlow(adapter, flow, {})
+  const { runner: first, log } = runner([flow])
+  await first.start()
+  expect(await log.seen('run.ended')).toMatchObject({ end: 'released' })
+  expect(await eventsOf(runId)).toEqual(['run_started', 'run_released'])
+  await advance(601_000)
+  expect(await log.seen('run.ended', 2)).toMatchObject({ end: 'success' })
+})
+
+test.each([-3_600_000, 3_600_000])('a computer whose clock is off by %i ms changes nothing', async (offMs) => {
+  const { adapter, advance } = store()
+  const realNow = Date.now
+  vi.spyOn(Date, 'now').mockImplementation(() => realNow() + offMs)
+  try {
+    let attempts = 0
+    const flow = new Flow({ slug: 'skewed' }).step({ slug: 'limited' }, () => {
+      if (++attempts === 1) throw new RetryLater({ delaySeconds: 60 })
+      return attempts
+    }) as unknown as Flow<never>
+    const runId = await enqueueFlow(adapter, flow, {})
+    const { runner: first, log } = runner([flow])
+    await first.start()
+    expect(await log.seen('run.ended')).toMatchObject({ end: 'released' })
+    const { queuedAt, availableAt } = (await adapter.readRun(runId))!
+    const delayMs = Date.parse(availableAt!) - Date.parse(queuedAt!)
+    expect(delayMs).toBeGreaterThan(50_000)
+    expect(delayMs).toBeLessThanOrEqual(60_000)
+    await advance(61_000)
+    expect(await log.seen('run.ended', 2)).toMatchObject({ end: 'success' })
+  } finally {
+    vi.restoreAllMocks()
+  }
+})
+
+test('a run that is cancelled is stopped at the next heartbeat, and stays cancelled', async () => {
+  const { adapter } = store()
+  const { flow, entered, signals } = blocking()
+  const runId = await enqueueFlow(adapter, flow, {})
+  const { runner: first, log } = runner([flow])
+  await first.start()
+  await entered.promise
+  expect(await adapter.cancelRun(runId, 'no longer needed')).toBe(true)
+  expect(await log.seen('run.ended')).toMatchObject({ end: 'lost' })
+  expect(signals[0]!.aborted).toBe(true)
+  expect(await adapter.readRun(runId)).toMatchObject({ status: 'cancelled', claimState: 'complete' })
+})
+
+test('a failed run that is retried goes on where it stopped, with fresh attempts', async () => {
+  const { adapter } = store()
+  const ran: string[] = []
+  let isMended = false
+  const flow = new Flow<number[]>({ slug: 'mended', baseDelay: 0, maxAttempts: 1 })
+    .map({ slug: 'each' }, (n) => {
+      ran.push(`each ${n}`)
+      if (n === 2 && !isMended) throw new Error('two')
+      return n
+    })
+    .step({ slug: 'sum', dependsOn: ['each'] }, ({ each }) => each.length) as unknown as Flow<never>
+  const runId = await enqueueFlow(adapter, flow, [1, 2])
+  const { runner: first, log } = runner([flow], { mapConcurrency: 1 })
+  await first.start()
+  expect(await log.seen('run.ended')).toMatchObject({ end: 'error' })
+  isMended = true
+  expect(await adapter.retryRun(runId)).toBe(true)
+  expect(await log.seen('run.ended', 2)).toMatchObject({ end: 'success' })
+  expect(ran).toEqual(['each 1', 'each 2', 'each 2'])
+  expect(await adapter.readRun(runId)).toMatchObject({ status: 'success', output: { sum: 2 } })
+})
+
+describe('a drain', () => {
+  test('claims nothing more and waits for what runs', async () => {
+    const { adapter } = store()
+    const { flow, entered, release } = blocking()
+    const runId = await enqueueFlow(adapter, flow, {})
+    const { runner: first, log } = runner([flow])
+    await first.start()
+    await entered.promise
+    const drained = first.drain()
+    expect(first.isReady).toBe(false)
+    const later = await enqueueFlow(adapter, flow, {})
+    release.resolve()
+    await drained
+    expect(await adapter.readRun(runId)).toMatchObject({ status: 'success' })
+    expect(await adapter.readRun(later)).toMatchObject({ status: 'queued', claimAttempts: 0 })
+    expect(await log.seen('runner.stopped')).toMatchObject({ runsLeft: 0, level: 'info' })
+    expect(await adapter.listRunners()).toEqual([])
+  })
+
+  test('leaves what is not done in time to the sweep', async () => {
+    const { adapter, advance } = store()
+    const { flow, entered, signals } = blocking()
+    const runId = await enqueueFlow(adapter, flow, {})
+    const { runner: first, log } = runner([flow], { sweepIntervalMs: 3_600_000 })
+    await first.start()
+    await entered.promise
+    await first.drain(20)
+    expect(signals[0]!.aborted).toBe(true)
+    expect(await log.seen('runner.stopped')).toMatchObject({ runsLeft: 1, level: 'warn' })
+    expect(await adapter.readRun(runId)).toMatchObject({ status: 'running', leasedBy: first.runnerId })
+    await advance(TTL_MS + 1)
+    expect(await adapter.expireOldLeases(SWEEP)).toEqual([{ runId, outcome: 'requeued' }])
+  })
+
+  test('may be asked for twice, and of a runner that was never started', async () => {
+    const { runner: first } = runner([simple])
+    await Promise.all([first.drain(), first.drain(), first.stop()])
+    const { runner: second } = runner([simple])
+    await second.start()
+    await Promise.all([second.stop(), second.stop()])
+    expect(second.isReady).toBe(false)
+  })
+})
+
+test('a run of another definition is left to runners that have it', async () => {
+  const { adapter } = store()
+  const older = new Flow<{ n: number }>({ slug: 'simple' }).step(
+    { slug: 'double' },
+    ({ n }) => n,
+  ) as unknown as Flow<never>
+  const runId = await enqueueFlow(adapter, older, { n: 1 })
+  const { runner: first } = runner([simple])
+  await first.start()
+  await timer(40)
+  expect(await adapter.readRun(runId)).toMatchObject({ status: 'queued', claimAttempts: 0 })
+  expect(await adapter.listUnservedRuns({ limit: 10 })).toMatchObject([{ runId, reason: 'other_definition' }])
+})
