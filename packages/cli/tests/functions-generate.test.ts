@@ -46,6 +46,18 @@ describe('starflow functions generate', () => {
     )
   })
 
+  test('writes no function for a wait: nobody works it', async () => {
+    const text = ORDERS.replace(
+      "\n  .step({ slug: 'ship', dependsOn: ['pay'] }",
+      "\n  .wait({ slug: 'approve', dependsOn: ['pay'] })\n  .step({ slug: 'ship', dependsOn: ['pay', 'approve'] }",
+    )
+    const { functions } = await sample({ 'orders.ts': text }).generate()
+    expect(functions).toEqual(['orders__pay', 'orders__ship', 'orders__ship-2', 'orders__ship-3'])
+    project.dispose()
+    await sample({ 'orders.ts': text }).generate({ grouped: true })
+    expect(project.read('supabase/functions/orders/index.ts')).not.toContain('approve')
+  })
+
   test('writes one function for a plain flow, named like its queue', async () => {
     const { functions } = await sample({ 'mail.ts': MAIL }).generate()
     expect(functions).toEqual(['sendmail'])

@@ -139,7 +139,7 @@ describe('whoever follows a page of docs/operations', () => {
     expect(deployments()).toEqual([
       'functions deploy ordersv1__pay ordersv1__ship ordersv2__pay ordersv2__ship --use-api',
     ])
-    expect(outcomes.get('npx starflow drain-status')!.output).toMatch(/ordersV1 +0 +2 +drained/)
+    expect(outcomes.get('npx starflow drain-status')!.output).toMatch(/ordersV1 +0 +0 +2 +drained/)
     expect(await functions()).toEqual({ ordersv2__pay: true, ordersv2__ship: true })
   }, 60_000)
 

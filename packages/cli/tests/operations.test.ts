@@ -340,6 +340,20 @@ describe('starflow doctor', () => {
     expect(of('liveness')).toMatchObject([{ status: 'ok' }])
   })
 
+  test('finds a flow with a wait that nobody can sign tokens for, and says nothing of waits where there is none', async () => {
+    expect((await findings()).of('waits')).toEqual([])
+    await sql`select pgflow.create_flow('approvals')`
+    await sql`select pgflow.add_step('approvals', 'approve', step_type => 'wait')`
+    expect((await findings()).of('waits')).toMatchObject([
+      { status: 'problem', hint: expect.stringContaining('starflow_wait_token_secret') },
+    ])
+    await sql`select vault.create_secret(repeat('x', 32), 'starflow_wait_token_secret')`
+    await core.startFlows('approvals', [1])
+    expect((await findings()).of('waits')).toMatchObject([
+      { status: 'ok', message: 'Tokens can be signed. Open waits: 1.' },
+    ])
+  })
+
   test('states the connection budget and warns where it does not fit', async () => {
     await register('orders__a')
     await register('group', 'orders__a')

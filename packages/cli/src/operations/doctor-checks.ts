@@ -1,3 +1,4 @@
+import { fromSqlError } from '@starflow/errors'
 import type { Sql } from 'postgres'
 import { coverageProblem, readCoverage } from './coverage.ts'
 
@@ -39,6 +40,7 @@ export async function examine(sql: Sql, options: DoctorOptions): Promise<Finding
     await guarded('coverage', () => checkCoverage(sql)),
     await guarded('unsupported messages', () => checkUnsupported(sql)),
     await guarded('dead letters', () => checkDeadLetters(sql)),
+    await guarded('waits', () => checkWaits(sql)),
     await guarded('liveness', () => checkLiveness(sql)),
   ]
   return [...always, ...rest].flat()
@@ -310,6 +312,21 @@ async function checkDeadLetters(sql: Sql): Promise<Finding[]> {
       hint: `See: starflow queues redrive ${rows[0]!.queue} --dry-run`,
     },
   ]
+}
+
+/** Nothing where no flow waits. Without a secret to sign tokens such a flow is refused at its start. */
+async function checkWaits(sql: Sql): Promise<Finding[]> {
+  const [row] = await sql<[{ flowSlug: string | null; open: number }]>`
+    select (select min(flow_slug) from pgflow.steps where step_type = 'wait') as "flowSlug",
+           (select count(*)::integer from pgflow.open_waits) as open`
+  if (row.flowSlug === null) return []
+  try {
+    await sql`select from pgflow._wait_signing_key(${row.flowSlug})`
+  } catch (error) {
+    const { message, detail, hint } = fromSqlError(error) ?? (error as Error & { detail?: string; hint?: string })
+    return [{ check: 'waits', status: 'problem', message: `${message} ${detail ?? ''}`.trim(), ...(hint && { hint }) }]
+  }
+  return [{ check: 'waits', status: 'ok', message: `Tokens can be signed. Open waits: ${row.open}.` }]
 }
 
 async function checkLiveness(sql: Sql): Promise<Finding[]> {

@@ -28,6 +28,7 @@ async function runDrainStatus(options: DatabaseOptions & { flow?: string }, outp
     [
       { title: 'flow' },
       { title: 'open runs', align: 'right' },
+      { title: 'open waits', align: 'right' },
       { title: 'oldest since' },
       { title: 'live workers', align: 'right' },
       { title: '' },
@@ -35,6 +36,7 @@ async function runDrainStatus(options: DatabaseOptions & { flow?: string }, outp
     versions.map((each) => [
       each.flowSlug,
       String(each.openRuns),
+      String(each.openWaits),
       each.oldestOpenRunAt?.toISOString() ?? '',
       String(each.liveWorkers),
       each.openRuns === 0 ? 'drained' : '',
