@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
+import { debianProgram } from './debian-package.ts'
 
 /** A transaction pooler in front of the test server. */
 export interface Pgbouncer {
@@ -15,7 +16,7 @@ export interface Pgbouncer {
  * and so few server connections that clients have to share them: what one leaves in a session, another finds.
  */
 export async function startPgbouncer(server: { port: number; user: string; password: string }): Promise<Pgbouncer> {
-  const binary = findPgbouncer() ?? installPgbouncer()
+  const binary = debianProgram('pgbouncer', ['pgbouncer', '/usr/sbin/pgbouncer'])
   const folder = mkdtempSync(join(tmpdir(), 'starflow-pgbouncer-'))
   const port = await freePort()
   const file = join(folder, 'pgbouncer.ini')
@@ -60,31 +61,6 @@ export async function startPgbouncer(server: { port: number; user: string; passw
     throw error
   }
   return { port, stop }
-}
-
-function findPgbouncer(): string | undefined {
-  return ['pgbouncer', '/usr/sbin/pgbouncer'].find((path) => spawnSync(path, ['--version']).status === 0)
-}
-
-function installPgbouncer(): string {
-  const sudo = userInfo().uid === 0 ? [] : ['sudo', '-n']
-  const run = (...command: string[]) => {
-    const [first = '', ...rest] = [...sudo, ...command]
-    return spawnSync(first, rest, { encoding: 'utf8', env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } })
-  }
-  const install = () => run('apt-get', 'install', '-y', '--no-install-recommends', 'pgbouncer')
-  let result = install()
-  if (result.status !== 0) {
-    run('apt-get', 'update')
-    result = install()
-  }
-  const found = findPgbouncer()
-  if (found === undefined) {
-    throw new Error(
-      `These tests need pgbouncer. Install it (apt-get install pgbouncer).\n${result.stdout}\n${result.stderr}`,
-    )
-  }
-  return found
 }
 
 async function listening(child: ChildProcess, port: number): Promise<void> {

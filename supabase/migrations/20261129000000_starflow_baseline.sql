@@ -3558,6 +3558,27 @@ begin
 end $$;
 comment on function pgflow.unschedule_flow(text) is 'Removes a schedule that was made with schedule_flow; false where there is none of that name.';
 
+-- 50_recovery/_advance_message_ids.sql
+-- A queue whose ids began anew (restored without its messages, or made again by hand) would give a new message the id of an old
+-- one, which a task has. Moves its ids beyond those that tasks know. The lock keeps senders away between look and move, and is taken
+-- only where there is something to move. With its owner's rights: whoever may send may not set sequences.
+create function pgflow._advance_message_ids(p_queue_name text)
+returns void
+language plpgsql security definer
+set search_path = ''
+as $$
+declare
+  v_table text := format('pgmq.%I', pgmq.format_table_name(p_queue_name, 'q'));
+  v_sequence regclass := pg_get_serial_sequence(v_table, 'msg_id');
+  v_known bigint := (select max(t.message_id) from pgflow.step_tasks t where t.queue_name = p_queue_name and t.message_id is not null);
+begin
+  if coalesce(pg_sequence_last_value(v_sequence), 0) >= v_known or v_known is null then
+    return;
+  end if;
+  execute format('lock table %s in share row exclusive mode', v_table);
+  perform setval(v_sequence, greatest(v_known, pg_sequence_last_value(v_sequence)));
+end $$;
+
 -- 50_recovery/_can_requeue.sql
 -- Whether a stalled task may run again: it has attempts left and was not put back too often.
 create function pgflow._can_requeue(p_task pgflow.step_tasks)
@@ -3907,6 +3928,9 @@ begin
     where r.run_id in (select a.run_id from pgflow.liveness_audit a where a.kind = 'task') and r.status not in ('completed', 'failed', 'cancelled')
     order by r.run_id for no key update
   ) l;
+  perform pgflow._advance_message_ids(q.queue_name)
+  from (select distinct s.queue_name from pgflow.steps s order by 1) q
+  where exists (select from pgmq.list_queues() l where lower(l.queue_name) = q.queue_name);
   -- Read again under the locks: somebody else may have repaired or settled them meanwhile.
   select array_agg(t) into v_lost
   from pgflow._tasks_without_message() t
@@ -3921,7 +3945,7 @@ begin
   perform pgflow._recover_stalled_tasks(array(select distinct t.run_id from unnest(v_lost) t where t.status = 'started'));
   return v_sent;
 end $$;
-comment on function pgflow.repair_liveness() is 'Sends the messages again that liveness_audit misses; returns how many. Steps and runs without a next actor are defects: report them.';
+comment on function pgflow.repair_liveness() is 'Sends the messages again that liveness_audit misses, and moves the ids of queues that began anew beyond those that tasks know; returns how many were sent. Steps and runs without a next actor are defects: report them.';
 
 -- 50_recovery/requeue_stalled_tasks.sql
 -- Called by cron and by workers that met a stalled task. Ends the waits that are due, too. Takes runs in id order with skip locked (a busy run is alive,

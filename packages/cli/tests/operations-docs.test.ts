@@ -164,6 +164,16 @@ describe('whoever follows a page of docs/operations', () => {
     ])
   }, 60_000)
 
+  test('restore.md finds what lost its messages, and sends them again', async () => {
+    const [runId] = await core.startFlows('ordersV1', [{ id: 1 }])
+    await sql`delete from pgmq.q_ordersv1__pay`
+    const outcomes = await followPage('restore.md')
+    expect([...outcomes.values()].flatMap(({ rows }) => rows.flat())).toContainEqual({ sent: 1 })
+    expect(
+      await sql`select t.run_id from pgflow.step_tasks t join pgmq.q_ordersv1__pay q on q.msg_id = t.message_id`,
+    ).toEqual([{ run_id: runId }])
+  }, 60_000)
+
   test.each(['limits.md', 'README.md'])(
     '%s asks the doctor, who finds what this bare database lacks',
     async (page) => {

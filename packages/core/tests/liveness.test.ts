@@ -237,6 +237,25 @@ describe('repair_liveness', () => {
     await expectAllWell(sql)
   })
 
+  test('gives a queue that was made again new ids, so that old and new runs go on, and the server may do so', async () => {
+    const flow = await compile({ a: {} })
+    const [done] = await flow.start('done')
+    await flow.drain(() => 'first')
+    const [lost, alsoLost] = await flow.start('lost', 'also lost')
+    await sql`select pgmq.drop_queue(${flow.queue('a')}), pgmq.create(${flow.queue('a')})`
+    const server = database.as('service_role')
+    expect(await server`select pgflow.repair_liveness() as sent`).toEqual([{ sent: 2 }])
+    const [fresh] = await flow.start('fresh')
+    expect(
+      await sql`select message_id from pgflow.step_tasks where flow_slug = ${flow.slug} order by message_id`,
+    ).toEqual(['1', '4', '5', '6'].map((message_id) => ({ message_id })))
+    await flow.drain(() => 'second')
+    for (const runId of [lost!, alsoLost!, fresh!]) expect((await flow.run(runId)).output).toEqual({ a: 'second' })
+    expect((await flow.run(done!)).output).toEqual({ a: 'first' })
+    await expectAllWell(sql)
+    await putAway(flow)
+  })
+
   test('ends a started task past its boundary that has no attempt left, with its run', async () => {
     const flow = await compile({ a: { timeout: 10, maxAttempts: 1 } })
     const [runId] = await flow.start({})

@@ -15,6 +15,9 @@ begin
     where r.run_id in (select a.run_id from pgflow.liveness_audit a where a.kind = 'task') and r.status not in ('completed', 'failed', 'cancelled')
     order by r.run_id for no key update
   ) l;
+  perform pgflow._advance_message_ids(q.queue_name)
+  from (select distinct s.queue_name from pgflow.steps s order by 1) q
+  where exists (select from pgmq.list_queues() l where lower(l.queue_name) = q.queue_name);
   -- Read again under the locks: somebody else may have repaired or settled them meanwhile.
   select array_agg(t) into v_lost
   from pgflow._tasks_without_message() t
@@ -29,4 +32,4 @@ begin
   perform pgflow._recover_stalled_tasks(array(select distinct t.run_id from unnest(v_lost) t where t.status = 'started'));
   return v_sent;
 end $$;
-comment on function pgflow.repair_liveness() is 'Sends the messages again that liveness_audit misses; returns how many. Steps and runs without a next actor are defects: report them.';
+comment on function pgflow.repair_liveness() is 'Sends the messages again that liveness_audit misses, and moves the ids of queues that began anew beyond those that tasks know; returns how many were sent. Steps and runs without a next actor are defects: report them.';

@@ -1,0 +1,29 @@
+import { spawnSync } from 'node:child_process'
+import { userInfo } from 'node:os'
+
+/**
+ * A program of a Debian package: where it is, installed with apt-get when it is missing and may be.
+ *
+ * @throws Error with what apt-get said
+ */
+export function debianProgram(packageName: string, candidates: readonly string[]): string {
+  const find = () => candidates.find((path) => spawnSync(path, ['--version']).status === 0)
+  const present = find()
+  if (present !== undefined) return present
+  const install = () => asRoot('apt-get', 'install', '-y', '--no-install-recommends', packageName)
+  let result = install()
+  if (result.status !== 0) {
+    asRoot('apt-get', 'update')
+    result = install()
+  }
+  const installed = find()
+  if (installed !== undefined) return installed
+  throw new Error(
+    `These tests need ${packageName}. Install it (apt-get install ${packageName}).\n${result.stdout}\n${result.stderr}`,
+  )
+}
+
+function asRoot(...command: string[]) {
+  const [first = '', ...rest] = userInfo().uid === 0 ? command : ['sudo', '-n', ...command]
+  return spawnSync(first, rest, { encoding: 'utf8', env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } })
+}
