@@ -73,11 +73,22 @@ export async function untilAnswered<T>(
   for (let attempt = 1, delayMs = WRITE_RETRY_DELAY_MS; ; attempt++, delayMs *= 2) {
     if (signal.aborted) throw new WritesClosedError()
     try {
-      return await call()
+      return await answerOf(call, signal)
     } catch (error) {
-      if (isStarflowError(error) || clock.now() >= giveUpAt) throw error
+      if (error instanceof WritesClosedError || isStarflowError(error) || clock.now() >= giveUpAt) throw error
       onRetry({ method, attempt, error })
       await sleep(clock, Math.min(delayMs, MAX_WRITE_RETRY_DELAY_MS), signal)
     }
   }
+}
+
+/** A store that never answers holds up nobody who has stopped asking. */
+function answerOf<T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const giveUp = () => reject(new WritesClosedError())
+    signal.addEventListener('abort', giveUp)
+    call()
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener('abort', giveUp))
+  })
 }
