@@ -33,7 +33,8 @@ export class RoleTransactions {
       // A statement whose caller is gone ends within a second, instead of at its timeout.
       options: '-c client_connection_check_interval=1000',
     })
-    // Of an idle connection; the pool replaces it.
+    // A connection that is lost, idle or under a request, is replaced; the statement that it breaks tells its own request.
+    this.#pool.on('connect', (client) => client.on('error', () => {}))
     this.#pool.on('error', () => {})
   }
 

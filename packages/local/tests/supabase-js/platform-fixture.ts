@@ -36,7 +36,8 @@ create function shop.teapot() returns int language plpgsql as
 create function shop.sleep(seconds float) returns void language sql as 'select pg_sleep(seconds)';
 create function shop.whoami() returns jsonb language sql stable as $$
   select jsonb_build_object('role', current_user, 'claims', auth.jwt(), 'uid', auth.uid(),
-    'method', current_setting('request.method', true), 'path', current_setting('search_path')) $$;
+    'method', current_setting('request.method', true), 'path', current_setting('search_path'),
+    'timeout', current_setting('statement_timeout')) $$;
 create function shop.announce(topic text, event text, payload jsonb, private boolean) returns void
   language sql security definer as 'select realtime.send(payload, event, topic, private)';
 
