@@ -1,5 +1,5 @@
+import { type FencedFunction, fence, restore } from '@starflow/core/operations'
 import type { Sql } from 'postgres'
-import { type FencedFunction, fence, restore } from '../operations/fenced-function.ts'
 import { withRolloutLock } from '../operations/rollout-lock.ts'
 
 export interface GuardedDeployment {

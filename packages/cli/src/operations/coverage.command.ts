@@ -1,3 +1,4 @@
+import { coverageProblem, type RouteCoverage, readCoverage, workerProblem } from '@starflow/core/operations'
 import type { Command } from 'commander'
 import { withDatabaseOptions } from '../database/database-option.ts'
 import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
@@ -5,7 +6,6 @@ import { CommandEnded } from '../output/command-ended.ts'
 import { EXIT_CODES } from '../output/exit-codes.ts'
 import type { Output } from '../output/output.ts'
 import { formatDuration, textTable } from '../output/text-table.ts'
-import { coverageProblem, type RouteCoverage, readCoverage, workerProblem } from './coverage.ts'
 import { requireFlow } from './worker-function-set.ts'
 
 interface CoverageOptions extends DatabaseOptions {

@@ -1,6 +1,6 @@
+import { coverageProblem, readCoverage } from '@starflow/core/operations'
 import { fromSqlError } from '@starflow/errors'
 import type { Sql } from 'postgres'
-import { coverageProblem, readCoverage } from './coverage.ts'
 
 /** One finding of the doctor. */
 export interface Finding {

@@ -1,9 +1,10 @@
+import { enable, type FencedFunction, fence, findFunctions, restore } from '@starflow/core/operations'
 import type { Command } from 'commander'
 import { withDatabaseOptions } from '../database/database-option.ts'
 import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
 import type { Output } from '../output/output.ts'
 import { textTable } from '../output/text-table.ts'
-import { enable, type FencedFunction, fence, findFunctions, operatorName, restore } from './fenced-function.ts'
+import { operatorName } from './operator-name.ts'
 import { workerFunctionSet } from './worker-function-set.ts'
 
 interface FenceOptions extends DatabaseOptions {

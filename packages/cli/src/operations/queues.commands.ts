@@ -1,3 +1,4 @@
+import { readQueues } from '@starflow/core/operations'
 import { StarflowError } from '@starflow/errors'
 import type { Command } from 'commander'
 import type { Sql } from 'postgres'
@@ -5,15 +6,6 @@ import { withDatabaseOptions } from '../database/database-option.ts'
 import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
 import type { Output } from '../output/output.ts'
 import { formatDuration, textTable } from '../output/text-table.ts'
-
-interface QueueRow {
-  readonly queueName: string
-  /** Whose routes lead there; empty for the queue of a queue worker. */
-  readonly steps: readonly string[]
-  readonly depth: number | null
-  readonly oldestSeconds: number | null
-  readonly liveWorkers: number
-}
 
 interface UnsupportedRow {
   readonly queueName: string
@@ -91,19 +83,6 @@ async function runList(options: DatabaseOptions, output: Output): Promise<void> 
     ]),
   )
   for (const line of queues.length === 0 ? ['There is no queue.'] : lines) output.line(line)
-}
-
-async function readQueues(sql: Sql): Promise<QueueRow[]> {
-  return await sql<QueueRow[]>`
-    select q.queue_name as "queueName",
-           array(select s.flow_slug || '.' || s.step_slug from pgflow._routes s where s.queue_name = q.queue_name
-                 order by s.flow_slug, s.step_index) as steps,
-           d.depth, extract(epoch from d.oldest_age)::float8 as "oldestSeconds",
-           (select count(*)::integer from pgflow.workers w where w.queue_name = q.queue_name and w.stopped_at is null
-              and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w)) as "liveWorkers"
-    from (select queue_name from pgflow._routes union select queue_name from pgflow.worker_function_queues) q
-    left join lateral pgflow._queue_depth(q.queue_name) d on true
-    order by q.queue_name`
 }
 
 async function runUnsupported(options: UnsupportedOptions, output: Output): Promise<void> {

@@ -1,3 +1,4 @@
+import { findFunctions } from '@starflow/core/operations'
 import { StarflowError } from '@starflow/errors'
 import { type Command, InvalidArgumentError } from 'commander'
 import { withDatabaseOptions } from '../database/database-option.ts'
@@ -11,7 +12,7 @@ import type { Output } from '../output/output.ts'
 import { type Interruption, untilInterrupted } from '../output/until-interrupted.ts'
 import { loadProject } from '../project/project.ts'
 import { aliveWorkers, drain } from './drain.ts'
-import { findFunctions, operatorName } from './fenced-function.ts'
+import { operatorName } from './operator-name.ts'
 import { rollOutVersion } from './version-rollout.ts'
 import { workerFunctionSet } from './worker-function-set.ts'
 

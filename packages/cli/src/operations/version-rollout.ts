@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fence, type RouteCoverage, readCoverage, workerProblem } from '@starflow/core/operations'
 import { StarflowError } from '@starflow/errors'
 import type { Sql } from 'postgres'
 import type { Output } from '../output/output.ts'
-import { type RouteCoverage, readCoverage, workerProblem } from './coverage.ts'
 import { readVersionDrain, type VersionDrain } from './drain.ts'
-import { fence } from './fenced-function.ts'
 import { functionsOfFlow, requireFlow } from './worker-function-set.ts'
 
 export interface VersionRollout {

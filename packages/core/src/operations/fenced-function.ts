@@ -1,4 +1,3 @@
-import { hostname, userInfo } from 'node:os'
 import type { Sql } from 'postgres'
 
 /** What a fence recorded of one worker function. */
@@ -10,11 +9,6 @@ export interface FencedFunction {
   readonly fencedBy: string | null
   readonly fencedAt: Date | null
   readonly disabledReason: string | null
-}
-
-/** Who runs this command: `ana@laptop`. */
-export function operatorName(): string {
-  return `${userName()}@${hostname()}`
 }
 
 /** Raises the fence, or keeps it. Refused by name (SF421) where somebody else has fenced one of them. */
@@ -43,13 +37,4 @@ export async function findFunctions(sql: Sql, names?: readonly string[]): Promis
 function columns(sql: Sql) {
   return sql`function_name as "functionName", enabled, enabled_before_fence as "enabledBeforeFence",
     fenced_by as "fencedBy", fenced_at as "fencedAt", disabled_reason as "disabledReason"`
-}
-
-function userName(): string {
-  try {
-    return userInfo().username
-  } catch {
-    // A container may run under an id that has no name.
-    return 'somebody'
-  }
 }
