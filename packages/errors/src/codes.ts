@@ -106,6 +106,7 @@ export const ERROR_CODES = {
   // SF8xx engine
   SF801: 'RunClaimLostError',
   SF802: 'RunNotFoundError',
+  SF803: 'StateStoreError',
   SF811: 'TypeViolationError',
   SF812: 'ConditionUnmetError',
   SF813: 'StalledError',

@@ -9,8 +9,8 @@ create table starflow.workflow_definitions (
   created_at timestamptz not null default now(),
   constraint workflow_definitions_pkey primary key (id),
   constraint workflow_definitions_flow_slug_shape_hash_key unique (flow_slug, shape_hash),
-  constraint workflow_definitions_slug_is_valid check (pgflow.is_valid_slug(flow_slug)),
-  constraint workflow_definitions_shape_is_object check (jsonb_typeof(shape) = 'object')
+  constraint workflow_definitions_flow_slug_is_a_slug check (pgflow.is_valid_slug(flow_slug)),
+  constraint workflow_definitions_shape_is_an_object check (jsonb_typeof(shape) = 'object')
 );
 comment on table starflow.workflow_definitions is 'What runs are tied to: one row per flow slug and shape. A runner claims runs of the definitions that its code has.';
 comment on column starflow.workflow_definitions.shape_hash is 'SHA-256 of the structure, in hex: what runners compare.';
@@ -47,8 +47,8 @@ create table starflow.workflow_runs (
   duration_ms integer,
   constraint workflow_runs_pkey primary key (id),
   constraint workflow_runs_definition_id_fkey foreign key (definition_id) references starflow.workflow_definitions (id),
-  constraint workflow_runs_status_is_valid check (status in ('queued', 'running', 'paused', 'success', 'error', 'cancelled')),
-  constraint workflow_runs_claim_state_is_valid check (
+  constraint workflow_runs_status_is_known check (status in ('queued', 'running', 'paused', 'success', 'error', 'cancelled')),
+  constraint workflow_runs_claim_state_is_known check (
     claim_state in ('queued', 'claimed', 'running', 'paused', 'complete', 'failed', 'abandoned')),
   -- Which claim states a status goes with: the table of README.md.
   constraint workflow_runs_claim_state_fits_status check (case status
@@ -109,7 +109,7 @@ create table starflow.workflow_run_events (
   created_at timestamptz not null default now(),
   constraint workflow_run_events_pkey primary key (id),
   constraint workflow_run_events_run_id_fkey foreign key (run_id) references starflow.workflow_runs (id) on delete cascade,
-  constraint workflow_run_events_event_type_is_valid check (event_type in (
+  constraint workflow_run_events_event_type_is_known check (event_type in (
     'node_start', 'node_complete', 'node_error', 'node_retry', 'node_skip', 'run_started', 'run_paused', 'run_resumed',
     'run_completed', 'run_failed', 'run_cancelled', 'run_retried', 'run_released', 'phase', 'variable', 'runner_lost')),
   constraint workflow_run_events_node_id_matches_type check ((node_id is not null) = (event_type like 'node\_%'))
@@ -133,7 +133,7 @@ create table starflow.workflow_waits (
   created_at timestamptz not null default now(),
   constraint workflow_waits_pkey primary key (run_id, node_id),
   constraint workflow_waits_run_id_fkey foreign key (run_id) references starflow.workflow_runs (id) on delete cascade,
-  constraint workflow_waits_status_is_valid check (status in ('early', 'open', 'resumed', 'timed_out')),
+  constraint workflow_waits_status_is_known check (status in ('early', 'open', 'resumed', 'timed_out')),
   constraint workflow_waits_payload_matches_status check ((status in ('early', 'resumed')) = (payload_json is not null)),
   constraint workflow_waits_opened_at_matches_status check ((status = 'early') = (opened_at is null)),
   constraint workflow_waits_ended_at_matches_status check ((status in ('resumed', 'timed_out')) = (ended_at is not null))
@@ -193,7 +193,7 @@ create table starflow.worker_jobs (
   constraint worker_jobs_pkey primary key (id),
   constraint worker_jobs_run_id_fkey foreign key (run_id) references starflow.workflow_runs (id) on delete cascade,
   constraint worker_jobs_run_id_idempotency_key_key unique (run_id, idempotency_key),
-  constraint worker_jobs_status_is_valid check (status in ('queued', 'leased', 'completed', 'failed', 'cancelled')),
+  constraint worker_jobs_status_is_known check (status in ('queued', 'leased', 'completed', 'failed', 'cancelled')),
   constraint worker_jobs_lease_matches_status check (
     (status = 'leased') = (leased_by is not null) and (leased_by is null) = (lease_until is null)),
   constraint worker_jobs_result_only_of_completed check (result is null or status = 'completed'),

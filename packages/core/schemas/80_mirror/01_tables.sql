@@ -6,7 +6,7 @@ create table starflow.mirror_outbox (
   created_at timestamptz not null default now(),
   applied_at timestamptz,
   constraint mirror_outbox_pkey primary key (id),
-  constraint mirror_outbox_kind_is_valid check (kind in ('run', 'event', 'session_var', 'step_progress'))
+  constraint mirror_outbox_kind_is_known check (kind in ('run', 'event', 'session_var', 'step_progress'))
 );
 create index idx_mirror_outbox_pending on starflow.mirror_outbox (run_id, id) where applied_at is null;
 create index idx_mirror_outbox_applied on starflow.mirror_outbox (applied_at) where applied_at is not null;

@@ -23,7 +23,7 @@ test('nothing is mirrored while nobody has asked for it', async () => {
 })
 
 test('every write of a run, event and session variable is in the outbox, in order; heartbeats are not', async () => {
-  await engine.sql`select pgflow.set_setting('mirror', 'on')`
+  await engine.call('set_mirroring', { is_on: true })
   const rows = await outbox(await wholeRun())
   expect(
     rows.map(({ kind, payload }) => [

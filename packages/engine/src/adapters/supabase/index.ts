@@ -1,0 +1,1 @@
+export { type SupabaseStateOptions, SupabaseWorkflowStateAdapter } from './supabase-state-adapter.ts'

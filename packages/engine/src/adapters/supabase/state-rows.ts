@@ -1,0 +1,164 @@
+import type { FlowShape, Json, JsonObject } from '@starflow/dsl'
+import type {
+  Checkpoint,
+  ClaimState,
+  DefinitionRecord,
+  RunEvent,
+  RunEventType,
+  RunRecord,
+  RunStatus,
+} from '../../run-record.ts'
+import type { RunnerRecord, UnservedRun, WaitRecord } from '../../state-adapter.ts'
+
+/** Rows of the schema `starflow` as REST sends them, and the records that they are. */
+
+export interface RunRow {
+  readonly id: string
+  readonly template_id: string | null
+  readonly workspace_id: string
+  readonly env: string
+  readonly status: RunStatus
+  readonly claim_state: ClaimState
+  readonly input: Json
+  readonly output: Json | null
+  readonly error: string | null
+  readonly definition_id: string | null
+  readonly runner_pool: string | null
+  readonly leased_by: string | null
+  readonly lease_until: string | null
+  readonly last_heartbeat: string | null
+  readonly claim_attempts: number
+  readonly checkpoint_json: Checkpoint | null
+  readonly created_at: string
+  readonly queued_at: string | null
+  readonly available_at: string | null
+  readonly started_at: string | null
+  readonly completed_at: string | null
+  readonly cancelled_at: string | null
+  readonly duration_ms: number | null
+}
+
+export function runRecord(row: RunRow): RunRecord {
+  return {
+    runId: row.id,
+    templateId: row.template_id ?? '',
+    workspaceId: row.workspace_id,
+    env: row.env,
+    status: row.status,
+    claimState: row.claim_state,
+    input: row.input,
+    output: row.output,
+    error: row.error,
+    definitionId: row.definition_id,
+    runnerPool: row.runner_pool,
+    leasedBy: row.leased_by,
+    leaseUntil: instantOrNull(row.lease_until),
+    lastHeartbeat: instantOrNull(row.last_heartbeat),
+    claimAttempts: row.claim_attempts,
+    checkpoint: row.checkpoint_json,
+    queuedAt: instantOrNull(row.queued_at),
+    availableAt: instantOrNull(row.available_at),
+    startedAt: instantOrNull(row.started_at),
+    completedAt: instantOrNull(row.completed_at),
+    cancelledAt: instantOrNull(row.cancelled_at),
+    durationMs: row.duration_ms,
+  }
+}
+
+export interface EventRow {
+  readonly id: string
+  readonly run_id: string
+  readonly event_type: RunEventType
+  readonly node_id: string | null
+  readonly payload_json: JsonObject | null
+  readonly created_at: string
+}
+
+export function runEvent(row: EventRow): RunEvent {
+  return {
+    id: row.id,
+    runId: row.run_id,
+    type: row.event_type,
+    nodeId: row.node_id,
+    payload: row.payload_json,
+    createdAt: instant(row.created_at),
+  }
+}
+
+export interface WaitRow {
+  readonly run_id: string
+  readonly node_id: string
+  readonly status: WaitRecord['status']
+  readonly payload_json: Json | null
+  readonly opened_at: string | null
+  readonly due_at: string | null
+}
+
+export function waitRecord(row: WaitRow): WaitRecord {
+  return {
+    runId: row.run_id,
+    nodeId: row.node_id,
+    status: row.status,
+    payload: row.payload_json,
+    openedAt: instantOrNull(row.opened_at),
+    dueAt: instantOrNull(row.due_at),
+  }
+}
+
+export interface DefinitionRow {
+  readonly id: string
+  readonly flow_slug: string
+  readonly shape_hash: string
+  readonly shape: FlowShape
+}
+
+export function definitionRecord(row: DefinitionRow): DefinitionRecord {
+  return { definitionId: row.id, flowSlug: row.flow_slug, shapeHash: row.shape_hash, shape: row.shape }
+}
+
+export interface RunnerRow {
+  readonly runner_id: string
+  readonly runner_pool: string | null
+  readonly capacity: number
+  readonly runs: number
+  readonly last_heartbeat: string
+  readonly is_live: boolean
+}
+
+export function runnerRecord(row: RunnerRow): RunnerRecord {
+  return {
+    runnerId: row.runner_id,
+    runnerPool: row.runner_pool,
+    capacity: row.capacity,
+    runs: row.runs,
+    lastHeartbeat: instant(row.last_heartbeat),
+    isLive: row.is_live,
+  }
+}
+
+export interface UnservedRow {
+  readonly run_id: string
+  readonly template_id: string
+  readonly queued_at: string
+  readonly runner_pool: string | null
+  readonly reason: UnservedRun['reason']
+}
+
+export function unservedRun(row: UnservedRow): UnservedRun {
+  return {
+    runId: row.run_id,
+    templateId: row.template_id,
+    queuedAt: instant(row.queued_at),
+    runnerPool: row.runner_pool,
+    reason: row.reason,
+  }
+}
+
+/** To the millisecond, in UTC: what every adapter gives, whatever the time zone of the database. */
+function instant(text: string): string {
+  return new Date(text).toISOString()
+}
+
+function instantOrNull(text: string | null): string | null {
+  return text === null ? null : instant(text)
+}
