@@ -1,6 +1,6 @@
 import { setImmediate as afterThisTurn } from 'node:timers'
 import type Database from 'libsql'
-import { type Durability, openStateFile } from './state-file.ts'
+import { closeStateFile, type Durability, openStateFile } from './state-file.ts'
 import { StateFileError, stateFileError } from './state-file-error.ts'
 
 export type SqlValue = string | number | null
@@ -84,7 +84,7 @@ export class StateDatabase {
     this.#isOpen = false
     this.#wakers.clear()
     this.#statements.clear()
-    this.#database.close()
+    closeStateFile(this.#database)
   }
 
   #commitPending(): void {

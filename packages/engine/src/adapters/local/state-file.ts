@@ -24,8 +24,10 @@ export function openStateFile(path: string, durability: Durability): Database.Da
     if (path !== ':memory:') makeFile(path)
     const database = new Database(path, { timeout: BUSY_TIMEOUT_MS })
     try {
+      // First it is looked what the file is: nothing is changed in one that is not ours.
+      const version = versionOf(database, path)
       configure(database, durability)
-      bringUpToDate(database, path)
+      if (version < MIGRATIONS.length) bringUpToDate(database, path)
       return database
     } catch (error) {
       database.close()
@@ -34,6 +36,19 @@ export function openStateFile(path: string, durability: Durability): Database.Da
   } catch (error) {
     throw stateFileError(path, error)
   }
+}
+
+/**
+ * Brings what was written into the file itself, so that it can be copied alone. libsql keeps its handles until its statements are
+ * collected, and with them the side files.
+ */
+export function closeStateFile(database: Database.Database): void {
+  try {
+    database.pragma('wal_checkpoint(passive)')
+  } catch {
+    // Nothing is lost: whoever opens the file next reads the side file.
+  }
+  database.close()
 }
 
 /** Readable for its owner only, as inputs and outputs may be anybody's business. SQLite gives its side files the same mode. */
@@ -50,7 +65,6 @@ function configure(database: Database.Database, durability: Durability): void {
 }
 
 function bringUpToDate(database: Database.Database, path: string): void {
-  if (versionOf(database, path) === MIGRATIONS.length) return
   database.exec('begin immediate')
   try {
     // Another process may have done it meanwhile.
