@@ -4,8 +4,9 @@ import { beforeAll, expect, test } from 'vitest'
 import { testDatabase } from '../../../tests/support/test-database.ts'
 import { StarflowSql } from '../src/index.ts'
 import { type Command, checkHistory, type History, PASSES, type ReportChoice, TooSlow } from './support/model-check.ts'
-import { MAX_REQUEUES } from './support/run-model.ts'
+import { MAX_REQUEUES, WAIT_SECONDS } from './support/run-model.ts'
 import type { StepSketch } from './support/shape.ts'
+import { setWaitKey } from './support/wait-tokens.ts'
 
 const database = await testDatabase()
 const { sql } = database
@@ -18,10 +19,11 @@ const RUNS_AT_LEAST = 20
 const COMMON_FACTS = [
   ...['started', 'completed', 'failed', 'cancelled'].map((status) => `run ${status}`),
   ...['created', 'failed', 'condition_unmet', 'handler_failed', 'dependency_skipped'].map((status) => `step ${status}`),
-  ...['queued', 'started', 'completed', 'failed', 'skipped', 'cancelled'].map((status) => `task ${status}`),
+  ...['queued', 'started', 'waiting', 'completed', 'failed', 'skipped', 'cancelled'].map((status) => `task ${status}`),
   ...['failed', 'stalled', 'cancelled'].map((reason) => `attempt ${reason}`),
   ...['claimed', 'running', 'recovered'].map((verdict) => `message ${verdict}`),
   ...['accepted', 'refused'].map((verdict) => `report ${verdict}`),
+  ...['accepted', 'early', 'already_resumed', 'skipped', 'run_ended'].map((outcome) => `resume ${outcome}`),
 ]
 
 const skipMode = fc.constantFrom<SkipMode>('fail', 'skip', 'skip-cascade')
@@ -36,6 +38,8 @@ const steps: fc.Arbitrary<Record<string, StepSketch>> = fc
     fc.record({
       after: fc.array(fc.nat({ max: 5 }), { maxLength: 3 }),
       map: fc.boolean(),
+      // A wait, with or without a timeout.
+      wait: fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, fc.constantFrom(null, WAIT_SECONDS)),
       condition: fc.option(fc.record({ isIf: fc.boolean(), dependency: fc.nat(), rootPattern, valuePattern }), {
         freq: 2,
       }),
@@ -47,7 +51,10 @@ const steps: fc.Arbitrary<Record<string, StepSketch>> = fc
   )
   .map((sketches) =>
     Object.fromEntries(
-      sketches.map(({ after, map, condition, ...modes }, index) => {
+      sketches.map(({ after, map: mayMap, wait, condition, maxAttempts, ...modes }, index) => {
+        // The first step is none, so that there is always something to claim.
+        const isWait = wait !== undefined && index > 0
+        const map = mayMap && !isWait
         const dependencies = [...new Set(after.filter((n) => n < index))].map((n) => `s${n}`)
         const mapped = map ? dependencies.slice(0, 1) : dependencies
         const pattern = condition === null ? undefined : patternOf(condition, mapped)
@@ -56,7 +63,7 @@ const steps: fc.Arbitrary<Record<string, StepSketch>> = fc
           {
             ...modes,
             after: mapped,
-            map,
+            ...(isWait ? { wait: true, ...(wait !== null && { timeout: wait }) } : { map, maxAttempts }),
             ...(pattern === undefined ? {} : condition!.isIf ? { if: pattern } : { ifNot: pattern }),
           },
         ]
@@ -118,6 +125,10 @@ const command: fc.Arbitrary<Command> = fc.oneof(
     weight: 6,
     arbitrary: fc.record({ kind: fc.constant('pass' as const), run: choice, seconds: fc.constantFrom(...PASSES) }),
   },
+  {
+    weight: 3,
+    arbitrary: fc.record({ kind: fc.constant('resume' as const), run: choice, wait: choice, payload: choice }),
+  },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('recover' as const) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('cancel' as const), run: choice }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('retry' as const), run: choice }) },
@@ -133,6 +144,7 @@ const history: fc.Arbitrary<History> = fc.record({
 
 beforeAll(async () => {
   await new StarflowSql(sql).setSetting('max_requeues', String(MAX_REQUEUES))
+  await setWaitKey(sql)
 })
 
 test(
@@ -178,6 +190,7 @@ const start: Command = { kind: 'start', input: 1 }
 const retry: Command = { kind: 'retry', run: 0 }
 const cancel: Command = { kind: 'cancel', run: 0 }
 const recover: Command = { kind: 'recover' }
+const resume = (wait = 0, payload = 0): Command => ({ kind: 'resume', run: 0, wait, payload })
 const stall: Command = { kind: 'pass', run: 0, seconds: PASSES[2] }
 
 /** Histories that once went wrong, or that a wrong core was caught by, and rare ones that are to happen each time. */
@@ -234,6 +247,55 @@ const EXAMPLES: Record<string, Pick<History, 'steps' | 'commands'>> = {
       claim(1),
       claim(2),
       settle({}, { claim: 1 }),
+    ],
+  },
+  'a payload that came early is taken in the call that opens its wait, and carries the run on': {
+    steps: {
+      s0: {},
+      s1: { wait: true, after: ['s0'] },
+      s2: { wait: true, after: ['s1'], if: { s1: 1 } },
+      s3: { after: ['s2'] },
+    },
+    commands: [start, resume(1, 3), resume(0, 1), resume(0, 2), claim(), settle({}), resume(1, 4), claim(), settle({})],
+  },
+  'a wait that is due takes nothing, and fails its run, which a retry opens again': {
+    steps: { s0: {}, s1: { wait: true, timeout: WAIT_SECONDS }, s2: { after: ['s0', 's1'] } },
+    commands: [start, stall, resume(), retry, claim(), settle({}), resume(), claim(1), settle({})],
+  },
+  'due waits of one run end together, some skipped and some with what is below them': {
+    steps: {
+      s0: {},
+      s1: { wait: true, timeout: WAIT_SECONDS, whenExhausted: 'skip' },
+      s2: { wait: true, timeout: WAIT_SECONDS, whenExhausted: 'skip-cascade' },
+      s3: { after: ['s1'] },
+      s4: { wait: true, after: ['s2', 's0'] },
+    },
+    commands: [
+      start,
+      resume(2, 1),
+      stall,
+      recover,
+      resume(0),
+      resume(1),
+      resume(2),
+      claim(1),
+      settle({}),
+      claim(),
+      settle({}),
+    ],
+  },
+  'a wait that opened in the call that failed its run is cut off, and a retry opens it again': {
+    steps: { s0: {}, s1: {}, s2: { wait: true, after: ['s0'] } },
+    commands: [
+      start,
+      claim(0),
+      claim(1),
+      settle({ claim: 0 }, { claim: 1, outcome: 'fail for good' }),
+      resume(),
+      retry,
+      resume(),
+      claim(1),
+      settle({}),
     ],
   },
   'a cancelled run that is retried refuses the reports of before': {

@@ -156,8 +156,11 @@ export class CompiledFlow {
     return row.count
   }
 
-  /** Moves every claim of a run into the past with its message, as if that many seconds had gone by. */
+  /** Moves every claim and every open wait of a run into the past, as if that many seconds had gone by. */
   async age(runId: string, seconds: number): Promise<void> {
+    await this.#sql`
+      update pgflow.waits set opened_at = opened_at - make_interval(secs => ${seconds}), due_at = due_at - make_interval(secs => ${seconds})
+      where run_id = ${runId}`
     const rows = await this.#sql<{ queue_name: string; ids: string[] }[]>`
       with aged as (
         update pgflow.step_tasks set

@@ -19,6 +19,7 @@ export type Command =
   | { readonly kind: 'settle'; readonly reports: readonly ReportChoice[]; readonly claims?: boolean }
   | { readonly kind: 'release'; readonly claims: readonly number[]; readonly started: boolean }
   | { readonly kind: 'pass'; readonly run: number; readonly seconds: number }
+  | { readonly kind: 'resume'; readonly run: number; readonly wait: number; readonly payload: number }
   | { readonly kind: 'recover' }
   | { readonly kind: 'cancel'; readonly run: number }
   | { readonly kind: 'retry'; readonly run: number }
@@ -144,6 +145,8 @@ class Check {
         await this.#flow.age(run.id, command.seconds)
         run.model.pass(command.seconds)
         return [null, null]
+      case 'resume':
+        return await this.#resume(run, command.wait, command.payload)
       case 'cancel':
         run.model.cancel()
         return [(await this.#sql`select status from pgflow.cancel_run(${run.id})`)[0]?.status, run.model.status]
@@ -151,6 +154,21 @@ class Check {
         run.model.retry()
         return [(await this.#sql`select status from pgflow.retry_run(${run.id})`)[0]?.status, run.model.status]
     }
+  }
+
+  async #resume({ id, model }: Run, waitChoice: number, payloadChoice: number): Promise<readonly [unknown, unknown]> {
+    const waits = [...this.#rules.values()].filter((step) => step.wait === true)
+    if (waits.length === 0) return [null, null]
+    const { slug, feedsMap } = pick(waits, waitChoice)
+    const payload = feedsMap && payloadChoice % 4 !== 3 ? pick(ARRAYS, payloadChoice) : pick(OUTPUTS, payloadChoice)
+    const outcome = await this.#sql<{ outcome: string }[]>`
+      select outcome from pgflow.resume_wait(
+        pgflow.issue_wait_token(${id}, ${slug}), ${JSON.stringify(payload)}::text::jsonb)`.then(
+      ([row]) => row?.outcome,
+      (error: { code: string }) => error.code,
+    )
+    this.seen.add(`resume ${outcome}`)
+    return [outcome, model.resume(slug, payload)]
   }
 
   #input(choice: number): Json {
@@ -215,7 +233,11 @@ class Check {
     const filled = this.#runs.flatMap(({ model }) =>
       model.tasks.filter((task) => model.hasOpenMessage(task) && task.hidden <= 0).map((task) => task.stepSlug),
     )
-    return pick(filled.length > 0 && choice % 8 !== 0 ? filled : [...this.#rules.keys()], choice)
+    return pick(filled.length > 0 && choice % 8 !== 0 ? filled : this.#handledSteps(), choice)
+  }
+
+  #handledSteps(): string[] {
+    return [...this.#rules.values()].filter((step) => step.wait !== true).map(({ slug }) => slug)
   }
 
   #isServed(task: ModelTask, stepSlug: string): boolean {
@@ -305,7 +327,7 @@ class Check {
   async #compare(): Promise<void> {
     await this.#lookUpMessages()
     const { slug } = this.#flow
-    const queues = [...new Set([...this.#rules.keys()].map((step) => this.#flow.queue(step)))].sort()
+    const queues = [...new Set(this.#handledSteps().map((step) => this.#flow.queue(step)))].sort()
     const [row] = await this.#sql<[{ runs: unknown; messages: string[] | null }]>`
       select
         (select jsonb_agg(jsonb_build_array(r.run_id, r.status, r.output, r.remaining_steps,
@@ -316,7 +338,9 @@ class Check {
              t.status, t.attempts_count, t.attempts_forgiven, t.requeued_count, t.last_worker_id, t.output, t.message_id::text,
              (select coalesce(jsonb_object_agg(a.attempt, a.reason), '{}') from pgflow.task_attempts a
               where a.run_id = t.run_id and a.step_slug = t.step_slug and a.task_index = t.task_index))), '{}')
-           from pgflow.step_tasks t where t.run_id = r.run_id)) order by u.place)
+           from pgflow.step_tasks t where t.run_id = r.run_id),
+          (select coalesce(jsonb_object_agg(w.step_slug, jsonb_build_array(w.opened_at is not null, w.due_at is not null, w.payload)), '{}')
+           from pgflow.waits w where w.run_id = r.run_id)) order by u.place)
          from unnest(${this.#runs.map((run) => run.id)}::uuid[]) with ordinality u(run_id, place)
          join pgflow.runs r on r.run_id = u.run_id where r.flow_slug = ${slug}) as runs,
         (${this.#messages(queues)}) as messages`
@@ -352,6 +376,12 @@ class Check {
           ],
         ]),
       ),
+      Object.fromEntries([
+        ...[...model.early].map(([step, payload]) => [step, [false, false, payload]]),
+        ...model.tasks
+          .filter((task) => task.status === 'waiting')
+          .map((task) => [task.stepSlug, [true, task.due !== null, null]]),
+      ]),
     ])
     deepStrictEqual(row.runs ?? [], expected)
     for (const { model } of this.#runs) {

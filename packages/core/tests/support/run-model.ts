@@ -21,7 +21,7 @@ export interface ModelStep {
 export interface ModelTask {
   readonly stepSlug: string
   readonly taskIndex: number
-  status: 'queued' | 'started' | 'completed' | 'failed' | 'skipped' | 'cancelled'
+  status: 'queued' | 'started' | 'waiting' | 'completed' | 'failed' | 'skipped' | 'cancelled'
   attempts: number
   forgiven: number
   requeued: number
@@ -31,6 +31,8 @@ export interface ModelTask {
   age: number
   /** Seconds for which the message is still hidden; at most 0: a claim sees it. */
   hidden: number
+  /** Seconds until a wait times out; null: never, and for every task that is none. */
+  due: number | null
   /** What the database chose when it sent the message; `null` until it was looked up. */
   messageId: string | null
   /** Why each attempt that did not complete ended. */
@@ -52,6 +54,8 @@ export const TIMEOUT_SECONDS = 1000
 const CLAIM_SECONDS = TIMEOUT_SECONDS + 2
 const BOUNDARY_SECONDS = TIMEOUT_SECONDS + 30
 const LEFT_SECONDS = 5
+/** That of every wait which has one. */
+export const WAIT_SECONDS = 600
 /** What the setting max_requeues must be: below what the attempts allow, so that it matters. */
 export const MAX_REQUEUES = 1
 
@@ -84,6 +88,8 @@ export class RunModel {
   remainingSteps: number
   readonly steps = new Map<string, ModelStep>()
   readonly tasks: ModelTask[] = []
+  /** Payloads that came before their wait opened. */
+  readonly early = new Map<string, Json>()
   readonly #rules: ReadonlyMap<string, StepRules>
   readonly #input: Json
 
@@ -167,8 +173,33 @@ export class RunModel {
     return true
   }
 
-  /** The pass of stalled recovery. Answers how many tasks were put back. */
+  /** A payload for a wait, and what becomes of it. */
+  resume(stepSlug: string, payload: Json): string {
+    const step = this.steps.get(stepSlug)!
+    const task = this.task(stepSlug, 0)
+    if (this.#rules.get(stepSlug)!.feedsMap && !Array.isArray(payload)) return 'SF203'
+    if (step.status === 'completed') return 'already_resumed'
+    if (task?.status === 'failed' || step.skipReason === 'handler_failed') return 'timed_out'
+    if (step.status === 'skipped') return 'skipped'
+    if (this.status !== 'started') return 'run_ended'
+    if (this.early.has(stepSlug)) return 'already_resumed'
+    if (task === undefined) {
+      this.early.set(stepSlug, payload)
+      return 'early'
+    }
+    if (isDue(task)) {
+      this.#expire()
+      return 'timed_out'
+    }
+    const ended: string[] = []
+    this.#complete(task, payload, ended, [])
+    this.#advance(ended, [])
+    return 'accepted'
+  }
+
+  /** The pass of recovery: waits that are due end, stalled tasks are put back or end. Answers how many were put back. */
   recover(): number {
+    this.#expire()
     const stalled = this.tasks.filter((task) => task.status === 'started' && task.age > BOUNDARY_SECONDS)
     const ending = stalled.filter((task) => !this.#mayRunAgain(task))
     const ended: string[] = []
@@ -208,7 +239,8 @@ export class RunModel {
       const open = tasks.filter((task) => task.status !== 'completed')
       step.remainingTasks = open.length
       for (const task of open) {
-        task.status = 'queued'
+        task.status = this.#isWait(slug) ? 'waiting' : 'queued'
+        task.due = this.#timeout(slug)
         task.forgiven = task.attempts
         task.requeued = 0
         task.output = null
@@ -224,11 +256,28 @@ export class RunModel {
     for (const task of this.tasks) {
       task.age += seconds
       task.hidden -= seconds
+      if (task.due !== null) task.due -= seconds
     }
   }
 
   hasOpenMessage(task: ModelTask): boolean {
     return task.status === 'queued' || task.status === 'started'
+  }
+
+  #expire(): void {
+    const ended: string[] = []
+    const failed: string[] = []
+    for (const task of this.tasks) if (isDue(task)) task.status = 'failed'
+    this.#exhaust(ended, failed)
+    this.#advance(ended, failed)
+  }
+
+  #isWait(stepSlug: string): boolean {
+    return this.#rules.get(stepSlug)!.wait === true
+  }
+
+  #timeout(stepSlug: string): number | null {
+    return (this.#isWait(stepSlug) && this.#rules.get(stepSlug)!.timeout) || null
   }
 
   #heldBy(report: ModelReport): ModelTask | undefined {
@@ -313,6 +362,18 @@ export class RunModel {
         }
         continue
       }
+      if (rules.wait === true) {
+        // At once, whatever becomes of the run: a wait costs nothing that would have to be taken back.
+        const task: ModelTask = { ...newTask(slug, 0), status: 'waiting', due: this.#timeout(slug) }
+        this.tasks.push(task)
+        step.status = 'started'
+        step.remainingTasks = 1
+        if (this.early.has(slug)) {
+          this.#complete(task, this.early.get(slug)!, queue, broken)
+          this.early.delete(slug)
+        }
+        continue
+      }
       const count = rules.map === true ? this.#elements(rules).length : 1
       step.remainingTasks = count
       step.status = count === 0 ? 'completed' : 'started'
@@ -367,7 +428,7 @@ export class RunModel {
 
   #endTasks(isMeant: (task: ModelTask) => boolean, status: 'skipped' | 'cancelled'): void {
     for (const task of this.tasks) {
-      if (!isMeant(task) || !this.hasOpenMessage(task)) continue
+      if (!isMeant(task) || !(this.hasOpenMessage(task) || task.status === 'waiting')) continue
       if (task.status === 'started') task.history.set(task.attempts, status)
       task.status = status
     }
@@ -401,9 +462,14 @@ function newTask(stepSlug: string, taskIndex: number): ModelTask {
     output: null,
     age: 0,
     hidden: 0,
+    due: null,
     messageId: null,
     history: new Map(),
   }
+}
+
+function isDue(task: ModelTask): boolean {
+  return task.status === 'waiting' && task.due !== null && task.due <= 0
 }
 
 function isMet(rules: StepRules, input: Json): boolean {
