@@ -21,5 +21,5 @@ test('each code stands in its area with what its page says first', () => {
 })
 
 test('a code of an area without a name is an error', () => {
-  expect(() => errorsReference({ SF901: 'X' }, () => '')).toThrow('The area of SF901 has no title')
+  expect(() => errorsReference({ SG101: 'X' }, () => '')).toThrow('The area of SG101 has no title')
 })

@@ -8,6 +8,7 @@ const AREAS: Readonly<Record<string, string>> = {
   SF6: 'Command line and demo',
   SF7: 'Settings',
   SF8: 'The engine and its runners',
+  SF9: 'The server',
 }
 
 /**

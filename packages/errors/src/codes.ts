@@ -117,6 +117,22 @@ export const ERROR_CODES = {
   SF818: 'OtherDefinitionError',
   SF821: 'StateFileError',
   SF822: 'InvalidSubstrateError',
+  // SF9xx server
+  SF901: 'ServerConfigurationError',
+  SF902: 'InvalidRequestError',
+  SF903: 'UnauthenticatedError',
+  SF904: 'ForbiddenError',
+  SF905: 'WorkspaceMissingError',
+  SF906: 'TooManyFailedAttemptsError',
+  SF907: 'BodyTooLargeError',
+  SF908: 'EndpointNotFoundError',
+  SF909: 'CrossSiteRequestError',
+  SF910: 'PlacementUnavailableError',
+  SF911: 'DatabaseUnavailableError',
+  SF912: 'ApiTokenNotFoundError',
+  SF913: 'OtherDatabaseError',
+  SF914: 'InternalError',
+  SF915: 'PortTakenError',
 } as const
 
 export type ErrorCode = keyof typeof ERROR_CODES
