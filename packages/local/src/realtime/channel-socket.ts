@@ -30,6 +30,13 @@ const MAX_SILENCE_MS = 60_000
 /** A client that takes nothing for so long that this many bytes wait for it is cut off; it connects anew. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024
 
+const TOKEN_REASONS: Readonly<Record<TokenProblem, string>> = {
+  expired: 'Token has expired',
+  malformed: 'The token cannot be read',
+  'wrong signature': 'The token has a wrong signature',
+  'not valid yet': 'The token is not valid yet',
+}
+
 /** One web socket, with the channels that it has joined. Its messages are worked off one after the other. */
 export class ChannelSocket {
   readonly #options: ChannelSocketOptions
@@ -189,7 +196,7 @@ function payloadOf(payload: unknown): BroadcastPayload {
 }
 
 function tokenReason(problem: TokenProblem): string {
-  return problem === 'expired' ? 'InvalidJWTToken: Token has expired' : `InvalidJWTToken: The token is ${problem}`
+  return `InvalidJWTToken: ${TOKEN_REASONS[problem]}`
 }
 
 function mayNotListen(topic: string): string {

@@ -30,7 +30,11 @@ export async function fixtureDatabase(): Promise<TestDatabase> {
 }
 
 /** A gateway with the REST API and Realtime on a database. Stop it where the file does not go on using it. */
-export async function startApiGateway({ name }: Pick<TestDatabase, 'name'>, settings: Partial<ApiSettings> = {}) {
+export async function startApiGateway(
+  { name }: Pick<TestDatabase, 'name'>,
+  settings: Partial<ApiSettings> = {},
+  requestedPort = 0,
+) {
   const { urls } = inject('testServer')
   const rest = new RestService({
     databaseUrl: urls.authenticator.replace(DATABASE_PLACEHOLDER, name),
@@ -46,7 +50,7 @@ export async function startApiGateway({ name }: Pick<TestDatabase, 'name'>, sett
     health: () => ({ status: 'ok' }),
     services: [rest, realtime],
   })
-  const port = await gateway.start()
+  const port = await gateway.start(requestedPort)
   const url = `http://127.0.0.1:${port}`
   return { gateway, rest, realtime, port, url, request: requester(url) }
 }
