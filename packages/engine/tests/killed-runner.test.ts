@@ -1,0 +1,82 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { LocalWorkflowStateAdapter } from '../src/adapters/local/index.ts'
+import { countingFlow } from './support/counting-flow.ts'
+import { type LineProcess, startLineProcess } from './support/line-process.ts'
+import { enqueueFlow } from './support/queued-flow.ts'
+
+let folder: string
+let path: string
+let adapter: LocalWorkflowStateAdapter
+const processes: LineProcess[] = []
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'starflow-killed-'))
+  path = join(folder, 'runs.db')
+  adapter = await LocalWorkflowStateAdapter.open({ path })
+})
+
+afterEach(async () => {
+  for (const { child, ended } of processes.splice(0)) {
+    child.kill('SIGKILL')
+    await ended
+  }
+  await adapter.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function startRunner(pace?: 'quick'): LineProcess {
+  const script = new URL('./support/runner-process.ts', import.meta.url).pathname
+  const started = startLineProcess(process.execPath, ['--import', 'tsx', script, path, ...(pace ? [pace] : [])])
+  processes.push(started)
+  return started
+}
+
+const ran = ({ lines }: LineProcess) => lines.flatMap((line) => /^ran (\d+)$/.exec(line)?.[1] ?? []).map(Number)
+
+test('a map of 1 000 elements whose runner is killed in the middle resumes without repeating one', async () => {
+  const input = Array.from({ length: 1000 }, (_, n) => n)
+  const runId = await enqueueFlow(
+    adapter,
+    countingFlow(() => {}),
+    input,
+  )
+  const victim = startRunner('quick')
+  await victim.line(/^ran 500$/)
+  victim.child.kill('SIGKILL')
+  await victim.ended
+  const completed = new Set(
+    (await adapter.readEvents(runId))
+      .filter(({ type }) => type === 'node_complete')
+      .map(({ nodeId }) => Number(/\d+/.exec(nodeId!)![0])),
+  )
+  expect(completed.size).toBeGreaterThan(400)
+  expect(completed.size).toBeLessThan(1000)
+
+  const heir = startRunner('quick')
+  await heir.line(/^run\.ended/)
+  expect(ran(heir).sort((a, b) => a - b)).toEqual(input.filter((index) => !completed.has(index)))
+  expect(await adapter.readRun(runId)).toMatchObject({
+    ...{ status: 'success', claimAttempts: 2, output: { count: { count: 1000, sum: 999_000 } } },
+  })
+}, 120_000)
+
+test('with the real numbers, the run of a killed runner is claimed again within 60 s', async () => {
+  const runId = await enqueueFlow(
+    adapter,
+    countingFlow(() => {}),
+    new Array<number>(100_000).fill(1),
+  )
+  const victim = startRunner()
+  await victim.line(/^ran 20$/)
+  const survivor = startRunner()
+  await survivor.line(/^started$/)
+  victim.child.kill('SIGKILL')
+  const killedAt = performance.now()
+  await survivor.line(new RegExp(`^run.claimed ${runId}$`))
+  expect(performance.now() - killedAt).toBeLessThan(60_000)
+  const lost = (await adapter.readEvents(runId)).filter(({ type }) => type === 'runner_lost')
+  expect(lost).toHaveLength(1)
+}, 120_000)
