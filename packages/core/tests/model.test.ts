@@ -23,7 +23,7 @@ const COMMON_FACTS = [
   ...['failed', 'stalled', 'cancelled'].map((reason) => `attempt ${reason}`),
   ...['claimed', 'running', 'recovered'].map((verdict) => `message ${verdict}`),
   ...['accepted', 'refused'].map((verdict) => `report ${verdict}`),
-  ...['accepted', 'early', 'already_resumed', 'skipped', 'run_ended'].map((outcome) => `resume ${outcome}`),
+  ...['accepted', 'already_resumed', 'run_ended'].map((outcome) => `resume ${outcome}`),
 ]
 
 const skipMode = fc.constantFrom<SkipMode>('fail', 'skip', 'skip-cascade')
