@@ -7,7 +7,11 @@ export function environmentReference(variables: Readonly<Record<string, readonly
     const names = variables[key] ?? []
     return names.length === 0 ? [] : [`| ${names.map((name) => `\`${name}\``).join(', ')} | ${MEANINGS[key]} |`]
   })
-  return `${HEAD}\n${tableOf(rows)}\n## What the host of a worker may set\n\n${tableOf(HOST)}`
+  return [
+    `${HEAD}\n${tableOf(rows)}`,
+    `## What the host of a worker may set\n\n${tableOf(HOST)}`,
+    `## Where runs are kept\n\n${RUNS}\n${tableOf(SUBSTRATE)}`,
+  ].join('\n')
 }
 
 function tableOf(rows: readonly string[]): string {
@@ -37,4 +41,15 @@ const HOST = [
   '| `STARFLOW_WALL_CLOCK_MS` | how long an isolate may live; by default 150000, the wall clock of the smallest plan |',
   '| `STARFLOW_FUNCTION_NAME` | in a process: the name of its row in `worker_functions`; by default that of the script |',
   '| `STARFLOW_DRAIN_TIMEOUT_MS` | in a process: how long started work may go on after the first signal; by default 20000 |',
+]
+
+const RUNS = `Read by every program that executes whole runs, at its start; all that is wrong is told at once ([SF822](../errors/SF822.md)).
+`
+
+/** What `packages/engine/src/substrate.ts` reads. */
+const SUBSTRATE = [
+  '| `STARFLOW_QUEUE_SUBSTRATE` | `auto` (the default: Supabase where its URL is set, else SQLite), `supabase` or `sqlite`; `spacetime` is reserved and refused |',
+  '| `SUPABASE_URL` | the project whose database keeps runs; goes with its key |',
+  '| `SUPABASE_SERVICE_ROLE_KEY`, `SUPABASE_SECRET_KEY` | the key of that project |',
+  '| `STARFLOW_SQLITE_PATH` | the file that keeps runs; by default `.starflow/runs.db` |',
 ]

@@ -24,6 +24,13 @@ export { Runner, type RunnerFlows, type RunnerOptions } from './runner/runner.ts
 export type { RunnerEvent } from './runner/runner-events.ts'
 export type { Service } from './runner/service.ts'
 export * from './state-adapter.ts'
+export {
+  chooseSubstrate,
+  DEFAULT_SQLITE_PATH,
+  requireSubstrate,
+  SUBSTRATE_VARIABLES,
+  type Substrate,
+} from './substrate.ts'
 export type { WaitHost, WaitWake } from './wait/enter-durable-wait.ts'
 export {
   MIN_WAIT_TOKEN_SECRET_LENGTH,
