@@ -79,7 +79,7 @@ export function requireHandledStep({ flow, routes }: StepQueuedFlow, stepSlug: s
 }
 
 /** Whether a step is a wait: it has no queue and no worker. */
-export function isWait(flow: AnyFlow, stepSlug: string): boolean {
+function isWait(flow: AnyFlow, stepSlug: string): boolean {
   return flow.getStepDefinition(stepSlug)?.stepType === 'wait'
 }
 

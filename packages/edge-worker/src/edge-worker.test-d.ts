@@ -46,6 +46,14 @@ describe('EdgeWorker.start', () => {
     start(stepQueued, { stepSlug: 'Pack' })
   })
 
+  it('refuses a wait as the step of a worker, and takes the flow that has one', () => {
+    const waiting = plain.wait({ slug: 'approve', dependsOn: ['pack'] })
+    start(waiting)
+    start(withStepQueues(waiting), { stepSlug: 'ship' })
+    // @ts-expect-error no worker runs it
+    start(withStepQueues(waiting), { stepSlug: 'approve' })
+  })
+
   it('refuses an option that does not exist', () => {
     // @ts-expect-error a typing mistake
     start(plain, { maxConcurent: 3 })
