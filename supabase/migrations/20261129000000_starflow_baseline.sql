@@ -2,6 +2,74 @@
 -- Under load: yes. It only creates what does not exist yet and locks no table of yours.
 -- Going back: unschedule the pgflow_* jobs in cron.job, drop the queues of your flows, then drop schemas pgflow and starflow cascade.
 
+-- 00_upgrade/set_aside.sql
+-- See README.md in this folder. Everything is checked before anything changes.
+do $$
+declare
+  v_tables text[] := array['flows', 'steps', 'deps', 'runs', 'step_states', 'step_tasks', 'workers', 'worker_functions'];
+  v_problems text[];
+begin
+  if to_regclass('pgflow.flows') is null
+    or exists (select from information_schema.columns c where c.table_schema = 'pgflow' and c.table_name = 'flows' and c.column_name = 'queue_mode') then
+    return;
+  end if;
+  perform set_config('lock_timeout', '10s', true);
+  lock table pgflow.flows, pgflow.steps, pgflow.deps, pgflow.runs, pgflow.step_states, pgflow.step_tasks, pgflow.workers,
+    pgflow.worker_functions in access exclusive mode;
+
+  with slugs as (
+    select 'flow' as kind, f.flow_slug as slug, format('flow "%s"', f.flow_slug) as name from pgflow.flows f
+    union all
+    select 'step', s.step_slug, format('step "%s" of flow "%s"', s.step_slug, s.flow_slug) from pgflow.steps s
+  ), problems as (
+    select format('%s breaks the rules for slugs', s.name) as text from slugs s
+    where s.slug !~ '^[a-zA-Z]([a-zA-Z0-9_]*[a-zA-Z0-9])?$' or s.slug ~ '__' or length(s.slug) > 128 or s.slug = 'run'
+    union all
+    select format('flow "%s" has a queue name of %s characters, and 47 are the most', f.flow_slug, length(f.flow_slug))
+    from pgflow.flows f where length(f.flow_slug) > 47
+    union all
+    select format('flows %s differ only in case', string_agg(format('"%s"', f.flow_slug), ' and ' order by f.flow_slug collate "C"))
+    from pgflow.flows f group by lower(f.flow_slug) having count(*) > 1
+    union all
+    select format('steps %s of flow "%s" differ only in case', string_agg(format('"%s"', s.step_slug), ' and ' order by s.step_slug collate "C"), s.flow_slug)
+    from pgflow.steps s group by s.flow_slug, lower(s.step_slug) having count(*) > 1
+    union all
+    select format('message %s of queue "%s" has %s tasks', t.message_id, lower(t.flow_slug), count(*))
+    from pgflow.step_tasks t where t.message_id is not null group by lower(t.flow_slug), t.message_id having count(*) > 1
+    union all
+    select format('"%s" in schema pgflow is none of its tables', c.relname)
+    from pg_class c where c.relnamespace = 'pgflow'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f') and c.relname <> all (v_tables)
+  )
+  select array_agg(p.text order by p.text collate "C") into v_problems from problems p;
+  if v_problems is not null then
+    raise exception using errcode = 'SF120', message = 'The database cannot be upgraded as it is.',
+      detail = array_to_string(v_problems[1:20], '; ') || case when cardinality(v_problems) > 20 then format(' and %s more.', cardinality(v_problems) - 20) else '.' end,
+      hint = 'Nothing was changed. Mend or delete these with the released version, then apply the migration again.';
+  end if;
+
+  -- What stands on the tables and is not in them, as statements about the schema that is still called pgflow.
+  create table pgflow._kept (statement text not null);
+  insert into pgflow._kept
+  select pg_get_triggerdef(t.oid) from pg_trigger t join pg_class c on c.oid = t.tgrelid
+  where c.relnamespace = 'pgflow'::regnamespace and not t.tgisinternal;
+  insert into pgflow._kept
+  select format('create policy %I on pgflow.%I as %s for %s to %s%s%s', p.policyname, p.tablename, p.permissive, p.cmd,
+                (select string_agg(quote_ident(r), ', ') from unnest(p.roles) r),
+                ' using (' || p.qual || ')', ' with check (' || p.with_check || ')')
+  from pg_policies p where p.schemaname = 'pgflow';
+  -- Privileges, asked for instead of read from lists: a role has those of PUBLIC and of the roles it is in too.
+  create table pgflow._roles as
+    select r.rolname as role_name, has_table_privilege(r.oid, 'pgflow.runs', 'insert') as is_server,
+           array(select x from unnest(v_tables) x where has_table_privilege(r.oid, format('pgflow.%I', x), 'select')
+                 and not (select c.relrowsecurity from pg_class c where c.oid = format('pgflow.%I', x)::regclass)) as reads,
+           array(select distinct p.proname::text from pg_proc p where p.pronamespace = 'pgflow'::regnamespace and p.prosecdef
+                 and has_function_privilege(r.oid, p.oid, 'execute')) as calls
+    from pg_roles r
+    where not r.rolsuper and r.rolname !~ '^pg_' and r.oid <> (select n.nspowner from pg_namespace n where n.nspname = 'pgflow')
+      and has_schema_privilege(r.oid, 'pgflow', 'usage');
+  alter schema pgflow rename to pgflow_released;
+end $$;
+
 -- 10_foundation/01_tables.sql
 create schema if not exists pgflow;
 -- As the extension, whose version is the database's own business, or as anything else that offers the same functions.
@@ -46,6 +114,7 @@ as $$
     ('max_retry_delay', '86400', 'seconds, a whole number from 0 to 9999999', '^[0-9]{1,7}$'),
     ('wait_token_kid', 'default', 'the name of a key: letters, digits, - and _, at most 32', '^[A-Za-z0-9_-]{1,32}$'),
     ('mirror', 'off', 'on or off', '^(on|off)$'),
+    ('unowned_runs', 'hidden', 'hidden or visible', '^(hidden|visible)$'),
     ('test_clock', 'off', 'on or off', '^(on|off)$')
 $$;
 
@@ -2208,15 +2277,26 @@ begin
     (select r.input from pgflow.runs r where r.run_id = p_run_id));
 end $$;
 
--- 40_run/_may_see.sql
--- Definer functions check ownership themselves: the server sees all runs, a signed-in person only their own.
-create function pgflow._may_see(p_owner uuid)
+-- 40_run/_may_change.sql
+-- Definer functions check ownership themselves: the server may change all runs, a signed-in person only their own.
+create function pgflow._may_change(p_owner uuid)
 returns boolean
 language plpgsql stable
 set search_path = ''
 as $$
 begin
   return pgflow._caller_is_server() or (p_owner is not null and p_owner = pgflow._caller_id());
+end $$;
+
+-- 40_run/_may_see.sql
+-- Who may change a run sees it. In a database that was upgraded so does whoever knows the id of a run without an owner, as before.
+create function pgflow._may_see(p_owner uuid)
+returns boolean
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return pgflow._may_change(p_owner) or (p_owner is null and pgflow._setting('unowned_runs') = 'visible');
 end $$;
 
 -- 40_run/_may_watch.sql
@@ -3001,7 +3081,7 @@ declare
   v_run pgflow.runs;
 begin
   select * into v_run from pgflow.runs r where r.run_id = cancel_run.run_id for no key update;
-  if v_run.run_id is null or not pgflow._may_see(v_run.owner) then
+  if v_run.run_id is null or not pgflow._may_change(v_run.owner) then
     return;
   end if;
   if v_run.status = 'started' then
@@ -3248,7 +3328,7 @@ declare
   v_opened pgflow.step_states[];
 begin
   select * into v_run from pgflow.runs r where r.run_id = retry_run.run_id for no key update;
-  if v_run.run_id is null or not pgflow._may_see(v_run.owner) then
+  if v_run.run_id is null or not pgflow._may_change(v_run.owner) then
     return;
   end if;
   if v_run.status not in ('failed', 'cancelled') then
@@ -6551,4 +6631,103 @@ begin
     grant select, insert, update, delete on all tables in schema pgmq to service_role;
     alter default privileges in schema pgmq grant select, insert, update, delete on tables to service_role;
   end if;
+end $$;
+
+-- 95_upgrade/move_in.sql
+-- See README.md in 00_upgrade: the rows of a released database come back, and what is left of it goes.
+do $$
+declare
+  v_statement text;
+  v_role record;
+  v_name text;
+  v_detail text;
+begin
+  if to_regnamespace('pgflow_released') is null then
+    return;
+  end if;
+
+  insert into pgflow.flows (flow_slug, opt_max_attempts, opt_base_delay, opt_timeout, created_at, compiled_at)
+  select f.flow_slug, f.opt_max_attempts, f.opt_base_delay, f.opt_timeout, f.created_at, f.created_at from pgflow_released.flows f;
+  insert into pgflow.steps (flow_slug, step_slug, step_type, step_index, deps_count, opt_max_attempts, opt_base_delay, opt_timeout, created_at,
+    opt_start_delay, required_input_pattern, forbidden_input_pattern, when_unmet, when_exhausted, queue_name, feeds_map)
+  select s.flow_slug, s.step_slug, s.step_type, s.step_index, s.deps_count, s.opt_max_attempts, s.opt_base_delay, s.opt_timeout, s.created_at,
+         s.opt_start_delay, s.required_input_pattern, s.forbidden_input_pattern, s.when_unmet, s.when_exhausted, lower(s.flow_slug),
+         exists (select from pgflow_released.deps d
+                 join pgflow_released.steps m on m.flow_slug = d.flow_slug and m.step_slug = d.step_slug and m.step_type = 'map'
+                 where d.flow_slug = s.flow_slug and d.dep_slug = s.step_slug)
+  from pgflow_released.steps s;
+  insert into pgflow.deps (flow_slug, dep_slug, step_slug, created_at)
+  select d.flow_slug, d.dep_slug, d.step_slug, d.created_at from pgflow_released.deps d;
+  insert into pgflow.workers (worker_id, queue_name, function_name, started_at, deprecated_at, last_heartbeat_at, stopped_at)
+  select w.worker_id, w.queue_name, w.function_name, w.started_at, w.deprecated_at, w.last_heartbeat_at, w.stopped_at from pgflow_released.workers w;
+  insert into pgflow.worker_functions (function_name, enabled, debounce, last_invoked_at, created_at, updated_at)
+  select w.function_name, w.enabled, w.debounce, w.last_invoked_at, w.created_at, w.updated_at from pgflow_released.worker_functions w;
+  insert into pgflow.runs (run_id, flow_slug, status, input, output, remaining_steps, started_at, completed_at, failed_at)
+  select r.run_id, r.flow_slug, r.status, r.input, r.output, r.remaining_steps, r.started_at, r.completed_at, r.failed_at from pgflow_released.runs r;
+  insert into pgflow.step_states (flow_slug, run_id, step_slug, status, remaining_tasks, remaining_deps, created_at, started_at, completed_at,
+    failed_at, error_message, initial_tasks, output, skip_reason, skipped_at)
+  select s.flow_slug, s.run_id, s.step_slug, s.status, s.remaining_tasks, s.remaining_deps, s.created_at, s.started_at, s.completed_at,
+         s.failed_at, s.error_message, s.initial_tasks, s.output, s.skip_reason, s.skipped_at
+  from pgflow_released.step_states s;
+  insert into pgflow.step_tasks (flow_slug, run_id, step_slug, message_id, task_index, status, attempts_count, error_message, output, queued_at,
+    completed_at, failed_at, started_at, last_worker_id, requeued_count, last_requeued_at, permanently_stalled_at, queue_name, input)
+  select t.flow_slug, t.run_id, t.step_slug, t.message_id, t.task_index, t.status, t.attempts_count, t.error_message, t.output, t.queued_at,
+         t.completed_at, t.failed_at, t.started_at, t.last_worker_id, t.requeued_count, t.last_requeued_at, t.permanently_stalled_at,
+         lower(t.flow_slug), m.elements -> t.task_index
+  from pgflow_released.step_tasks t
+  -- Once for each map that goes on, however many elements are left of it.
+  left join (
+    select u.run_id, u.step_slug, pgflow._map_source(u.flow_slug, u.run_id, u.step_slug) as elements
+    from (select distinct o.flow_slug, o.run_id, o.step_slug from pgflow_released.step_tasks o
+          join pgflow_released.steps s on s.flow_slug = o.flow_slug and s.step_slug = o.step_slug and s.step_type = 'map'
+          where o.status in ('queued', 'started')) u
+  ) m on m.run_id = t.run_id and m.step_slug = t.step_slug and t.status in ('queued', 'started');
+
+  -- Clients of the released line listen to public channels, to runs that they never asked for, and see a run whose id they know.
+  perform pgflow.set_setting('events_channel', 'public');
+  perform pgflow.set_setting('events', 'all');
+  perform pgflow.set_setting('unowned_runs', 'visible');
+
+  for v_role in select * from pgflow_released._roles loop
+    execute format('grant usage on schema pgflow to %I', v_role.role_name);
+    if v_role.is_server then
+      execute format('grant select, insert, update, delete on all tables in schema pgflow to %I', v_role.role_name);
+      execute format('grant execute on all functions in schema pgflow to %I', v_role.role_name);
+    end if;
+    foreach v_name in array v_role.reads loop
+      execute format('grant select on pgflow.%I to %I', v_name, v_role.role_name);
+      execute format('create policy %I on pgflow.%I for select to %I using (true)', left('released_reads_of_' || v_role.role_name, 63), v_name, v_role.role_name);
+    end loop;
+    for v_statement in
+      select format('grant execute on function %s to %I', p.oid::regprocedure, v_role.role_name)
+      from pg_proc p where p.pronamespace = 'pgflow'::regnamespace and p.proname = any (v_role.calls)
+    loop
+      execute v_statement;
+    end loop;
+  end loop;
+  for v_statement in select k.statement from pgflow_released._kept k loop
+    execute v_statement;
+  end loop;
+
+  begin
+    -- Functions that speak of a table's rows must go before it, one that a check of a table calls after it: so twice around.
+    for v_statement in select format('drop routine %s', p.oid::regprocedure) from pg_proc p where p.pronamespace = 'pgflow_released'::regnamespace loop
+      begin
+        execute v_statement;
+      exception when dependent_objects_still_exist then null;
+      end;
+    end loop;
+    drop table pgflow_released.flows, pgflow_released.steps, pgflow_released.deps, pgflow_released.runs, pgflow_released.step_states,
+      pgflow_released.step_tasks, pgflow_released.workers, pgflow_released.worker_functions, pgflow_released._kept, pgflow_released._roles;
+    for v_statement in select format('drop routine %s', p.oid::regprocedure) from pg_proc p where p.pronamespace = 'pgflow_released'::regnamespace loop
+      execute v_statement;
+    end loop;
+    drop type if exists pgflow_released.step_task_record;
+    drop schema pgflow_released;
+  exception when dependent_objects_still_exist then
+    get stacked diagnostics v_detail = pg_exception_detail;
+    raise exception using errcode = 'SF120', message = 'The database cannot be upgraded as it is.',
+      detail = replace(v_detail, 'pgflow_released.', 'pgflow.'),
+      hint = 'Nothing was changed. Drop what depends on these objects, apply the migration again, and make it again.';
+  end;
 end $$;

@@ -48,7 +48,7 @@ describe('a setting', () => {
       code: 'SF701',
       message: 'Setting "max_requeus" is not known.',
       detail:
-        'Known settings: events, events_channel, functions_base_url, local, max_requeues, max_retry_delay, mirror, test_clock, wait_token_kid.',
+        'Known settings: events, events_channel, functions_base_url, local, max_requeues, max_retry_delay, mirror, test_clock, unowned_runs, wait_token_kid.',
       hint: 'Use one of them.',
     })
   })

@@ -27,6 +27,7 @@ export const ERROR_CODES = {
   SF117: 'FlowSlugTakenError',
   SF118: 'InvalidShapeError',
   SF119: 'StepIsWaitError',
+  SF120: 'UpgradeRefusedError',
   // SF2xx runs
   SF201: 'FlowNotFoundError',
   SF202: 'RunIdConflictError',

@@ -12,5 +12,6 @@ as $$
     ('max_retry_delay', '86400', 'seconds, a whole number from 0 to 9999999', '^[0-9]{1,7}$'),
     ('wait_token_kid', 'default', 'the name of a key: letters, digits, - and _, at most 32', '^[A-Za-z0-9_-]{1,32}$'),
     ('mirror', 'off', 'on or off', '^(on|off)$'),
+    ('unowned_runs', 'hidden', 'hidden or visible', '^(hidden|visible)$'),
     ('test_clock', 'off', 'on or off', '^(on|off)$')
 $$;

@@ -1,9 +1,9 @@
--- Definer functions check ownership themselves: the server sees all runs, a signed-in person only their own.
+-- Who may change a run sees it. In a database that was upgraded so does whoever knows the id of a run without an owner, as before.
 create function pgflow._may_see(p_owner uuid)
 returns boolean
 language plpgsql stable
 set search_path = ''
 as $$
 begin
-  return pgflow._caller_is_server() or (p_owner is not null and p_owner = pgflow._caller_id());
+  return pgflow._may_change(p_owner) or (p_owner is null and pgflow._setting('unowned_runs') = 'visible');
 end $$;

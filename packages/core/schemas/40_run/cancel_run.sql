@@ -9,7 +9,7 @@ declare
   v_run pgflow.runs;
 begin
   select * into v_run from pgflow.runs r where r.run_id = cancel_run.run_id for no key update;
-  if v_run.run_id is null or not pgflow._may_see(v_run.owner) then
+  if v_run.run_id is null or not pgflow._may_change(v_run.owner) then
     return;
   end if;
   if v_run.status = 'started' then

@@ -18,7 +18,7 @@ declare
   v_opened pgflow.step_states[];
 begin
   select * into v_run from pgflow.runs r where r.run_id = retry_run.run_id for no key update;
-  if v_run.run_id is null or not pgflow._may_see(v_run.owner) then
+  if v_run.run_id is null or not pgflow._may_change(v_run.owner) then
     return;
   end if;
   if v_run.status not in ('failed', 'cancelled') then

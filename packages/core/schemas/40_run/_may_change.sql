@@ -1,0 +1,9 @@
+-- Definer functions check ownership themselves: the server may change all runs, a signed-in person only their own.
+create function pgflow._may_change(p_owner uuid)
+returns boolean
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return pgflow._caller_is_server() or (p_owner is not null and p_owner = pgflow._caller_id());
+end $$;
