@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { Engine, type EngineOptions } from '../src/engine/engine.ts'
 import type { RunEventType } from '../src/run-record.ts'
 import { useStore } from './conformance/adapter-factory.ts'
+import { SWEEP, TTL_MS } from './conformance/run-fixture.ts'
 import { deferred } from './support/deferred.ts'
 import { localStores } from './support/local-store.ts'
 
@@ -265,6 +266,36 @@ test('a transactional step is refused, and nothing is started', async () => {
   const runId = '019b0000-0000-7000-8000-000000000001'
   await expect(engine().run(flow, {}, { runId })).rejects.toMatchObject({ code: 'SF817' })
   expect(await store().adapter.readRun(runId)).toBeNull()
+})
+
+test('a run that was cut off goes on under its id, by its definition and no other', async () => {
+  const runId = '019b0000-0000-7000-8000-000000000002'
+  const ran: string[] = []
+  const flow = new Flow<number>({ slug: 'cutOff' })
+    .step({ slug: 'first' }, (n) => {
+      ran.push('first')
+      return n
+    })
+    .step({ slug: 'second', dependsOn: ['first'] }, ({ first }) => first + 1)
+  const { adapter, advance } = store()
+  const { definitionId } = await engine().serve(flow)
+  await adapter.onRunStart(runId, {
+    templateId: 'cutOff',
+    workspaceId: 'celestial',
+    env: 'prod',
+    input: 1,
+    definitionId,
+  })
+  const dead = adapter.bind(await adapter.writeLease(runId, 'dead', TTL_MS))
+  await dead.onNodeStart(runId, 'first', { attempt: 1 })
+  await dead.onNodeComplete(runId, 'first', 1)
+  await advance(TTL_MS + 1)
+  await adapter.expireOldLeases(SWEEP)
+
+  const other = new Flow<number>({ slug: 'cutOff' }).step({ slug: 'other' }, (n) => n)
+  await expect(engine().run(other, 1, { runId })).rejects.toMatchObject({ code: 'SF818' })
+  expect(await engine().run(flow, 1, { runId })).toMatchObject({ end: 'success', output: { second: 2 } })
+  expect(ran).toEqual([])
 })
 
 test('variables, phases and sessions are kept when the call of them has settled', async () => {

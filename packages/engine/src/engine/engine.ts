@@ -71,6 +71,7 @@ export class Engine {
   readonly #options: EngineOptions
   readonly #clock: Clock
   readonly #leaseTtlMs: number
+  readonly #served = new WeakMap<AnyFlow, DefinitionRecord>()
 
   constructor(options: EngineOptions) {
     this.#options = options
@@ -80,9 +81,11 @@ export class Engine {
   }
 
   /**
-   * Runs a flow from its start, and settles when the run has ended or cannot go on here.
+   * Runs a flow, and settles when the run has ended or cannot go on here. With the id of a run that was cut off it goes on
+   * where that stopped.
    *
-   * @throws StarflowError SF817 for a flow that cannot run here
+   * @throws StarflowError SF817 for a flow that cannot run here, SF818 for a run of another definition, SF801 for one that has
+   *   ended or that somebody holds
    */
   async run<TFlow extends AnyFlow>(
     flow: TFlow & CompatibleFlow<TFlow, RunnerContext>,
@@ -99,12 +102,18 @@ export class Engine {
       input: JSON.parse(toJsonText(input)) as Json,
       definitionId,
     }
+    if (options.runId !== undefined) {
+      // Before anything of it is taken: it may be a run that was cut off.
+      const existing = await this.#ask('readRun', () => adapter.readRun(start.runId))
+      if (existing !== null) await this.#checkDefinition(flow, existing)
+    }
     await this.#ask('onRunStart', () => adapter.onRunStart(start.runId, start))
     const claim = await this.#ask('writeLease', () => adapter.writeLease(start.runId, this.runnerId, this.#leaseTtlMs))
     const stopHeartbeat = this.#refresh(adapter.bind(claim), start.runId)
     try {
+      // Null where nothing is kept. A run that exists already goes on as what it is.
       const record = await this.#ask('readRun', () => adapter.readRun(start.runId))
-      const result = await (await this.#open(flow, start, claim, record?.leaseUntil)).execute()
+      const result = await (await this.#open(flow, record ?? start, claim, record?.leaseUntil)).execute()
       return {
         runId: start.runId,
         end: result.end,
@@ -131,10 +140,14 @@ export class Engine {
    * @throws StarflowError SF817
    */
   async serve(flow: AnyFlow): Promise<DefinitionRecord> {
+    const known = this.#served.get(flow)
+    if (known !== undefined) return known
     checkRunnable(flow, this.#options.waitHost)
     const shape = extractFlowShape(flow)
     const definition = { flowSlug: flow.slug, shapeHash: await shapeHash(shape), shape }
-    return await this.#ask('saveDefinition', () => this.#options.adapter.saveDefinition(definition))
+    const record = await this.#ask('saveDefinition', () => this.#options.adapter.saveDefinition(definition))
+    this.#served.set(flow, record)
+    return record
   }
 
   async #open(
@@ -143,6 +156,7 @@ export class Engine {
     claim: RunClaim,
     leaseUntil: string | null | undefined,
   ): Promise<RunExecution> {
+    await this.#checkDefinition(flow, run)
     const { adapter, onEvent, pick, waitHost, mapConcurrency, runConcurrency, shutdownSignal } = this.#options
     // The lease was computed from the database's clock a moment ago: so its time is known here.
     const databaseNowMs = leaseUntil ? Date.parse(leaseUntil) - this.#leaseTtlMs : Date.now()
@@ -166,6 +180,11 @@ export class Engine {
       resources: this.#options,
       shutdownSignal: shutdownSignal ?? NEVER,
     })
+  }
+
+  async #checkDefinition(flow: AnyFlow, run: RunStart & { readonly runId: string }): Promise<void> {
+    const { definitionId } = await this.serve(flow)
+    if (run.definitionId !== null && run.definitionId !== definitionId) throw otherDefinition(flow.slug, run.runId)
   }
 
   /** Page by page: a long run has many. */
@@ -238,5 +257,15 @@ function checkRunnable(flow: AnyFlow, waitHost: WaitHost | undefined): void {
 function notRunnable(flowSlug: string, reason: string, hint: string): StarflowError {
   return new StarflowError({
     ...{ code: 'SF817', message: `Flow "${flowSlug}" cannot run here: ${reason}.`, hint, fields: { flowSlug } },
+  })
+}
+
+function otherDefinition(flowSlug: string, runId: string): StarflowError {
+  return new StarflowError({
+    code: 'SF818',
+    message: `Run ${runId} belongs to another definition of flow "${flowSlug}".`,
+    detail: 'Its steps, their order, dependencies, conditions or modes differ from those of the code here.',
+    hint: 'Run the code that it was started with until it has ended, or give the changed flow a new slug.',
+    fields: { flowSlug, runId },
   })
 }
