@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type StarflowPlatform, startStarflowPlatform } from '../src/platform/start-starflow-platform.ts'
@@ -13,11 +13,13 @@ describe('startStarflowPlatform', () => {
   const project = new SampleProject({ 'supabase/functions/_flows/double.ts': FLOW })
   const dataDir = join(project.root, '.starflow')
   const functionsDir = join(project.root, 'supabase/functions')
-  const options = { dataDir, functionsDir }
+  const configFile = join(project.root, 'supabase/config.toml')
+  const options = { dataDir, functionsDir, configFile }
   let platform: StarflowPlatform
 
   beforeAll(async () => {
     await project.generate()
+    appendFileSync(configFile, '\n[api]\nschemas = ["public", "pgflow"]\n')
     platform = await startStarflowPlatform(options)
   })
   afterAll(async () => {
@@ -44,6 +46,20 @@ describe('startStarflowPlatform', () => {
     })
     const [state] = await sql`select output from pgflow.runs where run_id = ${run?.run_id}`
     expect(state?.output).toEqual({ multiply: 42 })
+  })
+
+  test('a run is started through the REST API, which serves the schemas of config.toml', async () => {
+    const { apiUrl, serviceRoleKey, anonKey } = platform.platform
+    const start = (apikey: string) =>
+      fetch(`${apiUrl}/rest/v1/rpc/start_flow`, {
+        method: 'POST',
+        headers: { apikey, 'content-profile': 'pgflow', 'content-type': 'application/json' },
+        body: JSON.stringify({ flow_slug: 'double', input: { value: 4 } }),
+      })
+    const started = await start(serviceRoleKey)
+    expect([started.status, await started.json()]).toEqual([200, [expect.objectContaining({ flow_slug: 'double' })]])
+    // Closed until the project opens it to its clients.
+    expect((await start(anonKey)).status).toBe(401)
   })
 
   test('a start on the same folder keeps the data, and drops functions that are gone', async () => {

@@ -1,3 +1,4 @@
+export type { ApiKeys } from './access/api-keys.ts'
 export { resolveDenoBinary } from './functions/deno-binary.ts'
 export type {
   ExitReason,
@@ -27,5 +28,6 @@ export {
   startPostgres,
 } from './postgres/start-postgres.ts'
 export { killAtExit } from './processes/end-at-exit.ts'
+export type { ApiSettings } from './rest/api-settings.ts'
 export { Ticker, type TickerOptions } from './ticker/ticker.ts'
 export type { TickerEvent, TickerEventListener } from './ticker/ticker-event.ts'

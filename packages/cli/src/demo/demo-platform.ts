@@ -8,6 +8,8 @@ export interface DemoPlatform {
   readonly sql: Sql
   readonly databaseUrl: string
   readonly apiUrl: string
+  readonly anonKey: string
+  readonly serviceRoleKey: string
   /** Kills the process of a worker without telling it; false when it was gone already. */
   killWorker(worker: BusyWorker): Promise<boolean>
   /** CPU of all worker functions since the start, after their boot. */
@@ -18,6 +20,7 @@ export interface DemoPlatform {
 export interface DemoPlatformOptions {
   readonly dataDir: string
   readonly functionsDir: string
+  readonly configFile: string
   /** Told what a person should know: a function that does not boot, a line that a function wrote as an error. */
   readonly note: (text: string) => void
   /** Asked before an outdated local database is deleted and made anew. */
@@ -26,11 +29,12 @@ export interface DemoPlatformOptions {
 
 /** Starts the local platform with all generated functions. What fails leaves nothing behind. */
 export async function startDemoPlatform(options: DemoPlatformOptions): Promise<DemoPlatform> {
-  const { dataDir, functionsDir, note, mayRecreate } = options
+  const { dataDir, functionsDir, configFile, note, mayRecreate } = options
   let endedCpuMs = 0
   const { platform, sql, dispose } = await startStarflowPlatform({
     dataDir,
     functionsDir,
+    configFile,
     mayRecreate,
     onEvent: (event) => {
       switch (event.type) {
@@ -50,6 +54,8 @@ export async function startDemoPlatform(options: DemoPlatformOptions): Promise<D
     sql,
     databaseUrl: platform.databaseUrl,
     apiUrl: platform.apiUrl,
+    anonKey: platform.anonKey,
+    serviceRoleKey: platform.serviceRoleKey,
     killWorker: async (worker) => {
       const isolate = isolateOf(worker, platform.functions.isolates())
       return isolate !== undefined && platform.functions.killIsolate(isolate.id)

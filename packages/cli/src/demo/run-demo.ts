@@ -62,6 +62,7 @@ export async function runDemo(options: DemoOptions, output: Output, interrupted:
   const platform = await startDemoPlatform({
     dataDir,
     functionsDir: join(REPOSITORY, 'functions'),
+    configFile: join(REPOSITORY, 'supabase', 'config.toml'),
     note: display.note,
     mayRecreate: () => confirmRecreation(options, output, say),
   }).catch((error: unknown) => {
@@ -167,8 +168,10 @@ async function keepRunning(
   say(
     [
       'The platform stays up until Ctrl-C.',
-      `  database  ${platform.databaseUrl}`,
-      `  API       ${platform.apiUrl}`,
+      `  database          ${platform.databaseUrl}`,
+      `  API               ${platform.apiUrl}`,
+      `  anon key          ${platform.anonKey}`,
+      `  service_role key  ${platform.serviceRoleKey}`,
       'Some SQL to begin with:',
       '  select package, title, keywords from demo.documents order by words desc limit 5;',
       '  select step_slug, status, count(*) from pgflow.step_tasks group by 1, 2 order by 1;',

@@ -64,6 +64,7 @@ async function runDev(options: DevOptions, output: Output): Promise<void> {
       functionsDir: project.functionsDir,
       functions: generation.functions,
       migrationsDir: join(project.supabaseDir, 'migrations'),
+      configFile: join(project.supabaseDir, 'config.toml'),
       ports,
       watch: true,
       // Read by the log, which shows on this computer what a hosted log must not repeat: the text of errors.

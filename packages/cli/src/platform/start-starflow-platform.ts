@@ -16,6 +16,8 @@ export interface StarflowPlatformOptions {
   readonly functions?: readonly string[] | undefined
   /** The project's own migrations, applied together with ours by time stamp. */
   readonly migrationsDir?: string | undefined
+  /** The project's config.toml, which says in its section `[api]` what the REST API serves. */
+  readonly configFile?: string | undefined
   readonly ports?: LocalPlatformOptions['ports']
   /** Limits of each worker's isolate. Default: as hosted. */
   readonly limits?: LocalPlatformOptions['limits']
@@ -74,6 +76,7 @@ async function startLocalPlatform(options: StarflowPlatformOptions): Promise<Loc
       dataDir: options.dataDir,
       functionsDir: options.functionsDir,
       migrations: platformMigrations(options.migrationsDir),
+      ...(options.configFile === undefined ? {} : { configFile: options.configFile }),
       ...(options.ports === undefined ? {} : { ports: options.ports }),
       ...(options.limits === undefined ? {} : { limits: options.limits }),
       ...(options.functionEnv === undefined ? {} : { functionEnv: options.functionEnv }),
