@@ -77,7 +77,7 @@ create index idx_workflow_runs_lease_until on starflow.workflow_runs (lease_unti
 create index idx_workflow_runs_leaseless on starflow.workflow_runs (claim_state_at) where lease_until is null and claim_state = 'running';
 -- Lists of runs: by start for dashboards, by creation (which queued runs have too) for pages.
 create index idx_workflow_runs_workspace_started on starflow.workflow_runs (workspace_id, env, started_at desc);
-create index idx_workflow_runs_workspace_created on starflow.workflow_runs (workspace_id, env, created_at desc, id desc);
+create index idx_workflow_runs_workspace_created on starflow.workflow_runs (workspace_id, created_at desc, id desc);
 create index idx_workflow_runs_created on starflow.workflow_runs (created_at desc, id desc);
 create index idx_workflow_runs_definition on starflow.workflow_runs (definition_id);
 create unique index idx_workflow_runs_idempotency_key on starflow.workflow_runs (workspace_id, env, idempotency_key)

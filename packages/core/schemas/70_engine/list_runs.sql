@@ -1,10 +1,11 @@
--- Planned for the filters at hand: with those that are not set the plan would be another one.
+-- Planned for the filters at hand, and always in the order of an index: to sort means to read all runs for one page.
 create function starflow.list_runs(
   workspace_id text default null, env text default null, template_id text default null, status text default null,
   before_created_at timestamptz default null, before_id uuid default null, max_rows integer default 50)
 returns setof starflow.workflow_runs
 language plpgsql stable
-set search_path = '' set plan_cache_mode = force_custom_plan
+set search_path = '' set plan_cache_mode = force_custom_plan set enable_sort = off set enable_incremental_sort = off
+set enable_bitmapscan = off
 as $$
 begin
   return query

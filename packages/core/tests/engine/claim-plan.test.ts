@@ -61,3 +61,21 @@ test('a sweep among them reads none but what it is about', async () => {
   expect(after.seqScans).toBe(before.seqScans)
   expect(after.rows - before.rows).toBeLessThan(20)
 })
+
+test.each([
+  ['of all', {}],
+  ['of a workspace', { workspace_id: 'celestial' }],
+  ['of a workspace and env', { workspace_id: 'celestial', env: 'prod' }],
+])('a page of runs %s reads as many rows as it has, wherever it begins', async (_, filter) => {
+  const [first] = await engine.call<{ id: string; created_at: Date }>('list_runs', { ...filter, max_rows: 1 })
+  for (const cursor of [
+    {},
+    { before_created_at: first!.created_at, before_id: 'ffffffff-0000-7000-8000-000000000000' },
+  ]) {
+    const before = await reads()
+    expect(await engine.call('list_runs', { ...filter, ...cursor, max_rows: 50 })).toHaveLength(50)
+    const after = await reads()
+    expect(after.seqScans).toBe(before.seqScans)
+    expect(after.rows - before.rows).toBeLessThan(100)
+  }
+})
