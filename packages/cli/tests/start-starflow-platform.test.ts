@@ -62,10 +62,36 @@ describe('startStarflowPlatform', () => {
     expect((await start(anonKey)).status).toBe(401)
   })
 
+  test('a run that waits is resumed through the REST API, with the secret that the start has made', async () => {
+    const { sql } = platform
+    const { apiUrl, serviceRoleKey } = platform.platform
+    await sql`select pgflow.create_flow('approvals')`
+    await sql`select pgflow.add_step('approvals', 'approve', step_type => 'wait')`
+    const [run] = await sql`select run_id from pgflow.start_flow('approvals', '{}')`
+    const [{ token } = {}] = await sql`select pgflow.issue_wait_token(${run!.run_id}, 'approve') as token`
+    const resume = async (payload: unknown) => {
+      const answer = await fetch(`${apiUrl}/rest/v1/rpc/resume_wait`, {
+        method: 'POST',
+        headers: { apikey: serviceRoleKey, 'content-profile': 'pgflow', 'content-type': 'application/json' },
+        body: JSON.stringify({ token, payload }),
+      })
+      return [answer.status, await answer.json()]
+    }
+    const wait = { run_id: run!.run_id, step_slug: 'approve' }
+    expect(await resume({ approved: true })).toEqual([200, { ...wait, outcome: 'accepted' }])
+    expect(await resume(null)).toEqual([200, { ...wait, outcome: 'already_resumed' }])
+    const [state] = await sql`select output from pgflow.runs where run_id = ${run!.run_id}`
+    expect(state?.output).toEqual({ approve: { approved: true } })
+  })
+
   test('a start on the same folder keeps the data, and drops functions that are gone', async () => {
+    const secret = () => platform.sql`
+      select decrypted_secret from vault.decrypted_secrets where name = 'starflow_wait_token_secret'`
+    const before = await secret()
     await platform.sql`select pgflow.track_worker_function('gone')`
     await platform.dispose()
     platform = await startStarflowPlatform(options)
+    expect(await secret()).toEqual(before)
     const functions = await platform.sql`select function_name from pgflow.worker_functions`
     expect(functions.map((row) => row.function_name)).toEqual(['double'])
     expect(await platform.sql`select from pgflow.runs`).not.toHaveLength(0)

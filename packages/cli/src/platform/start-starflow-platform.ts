@@ -100,6 +100,10 @@ async function connectWorkers(sql: Sql, platform: LocalPlatform, functions: read
     await transaction`select pgflow.set_setting('functions_base_url', ${`${platform.apiUrl}/functions/v1`})`
     await transaction`delete from vault.secrets where name = 'supabase_service_role_key'`
     await transaction`select vault.create_secret(${platform.serviceRoleKey}, 'supabase_service_role_key')`
+    // A flow with a wait is not started without one. It stays, so that tokens of an earlier start are good.
+    await transaction`
+      select vault.create_secret(encode(extensions.gen_random_bytes(32), 'hex'), 'starflow_wait_token_secret')
+      where not exists (select from vault.secrets where name = 'starflow_wait_token_secret')`
     await trackFunctions(transaction, functions)
   })
   // Switched on in a hosted project's dashboard; the SQL core needs them only for its jobs.
