@@ -1,0 +1,167 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fence, restore } from '@starflow/core/operations'
+import type { Sql } from 'postgres'
+import { ROOT } from '../repository.ts'
+import type { SoakPlatform } from './soak-platform.ts'
+import type { Tally } from './tally.ts'
+
+interface Scene {
+  readonly platform: SoakPlatform
+  readonly sql: Sql
+  /** From 0 to below 1. */
+  readonly random: () => number
+  readonly tally: Tally
+  /** `queue/message` of each message that was sent by hand. */
+  readonly handMade: Set<string>
+}
+
+interface Disturbance {
+  /** Its lots in an urn that is filled again when it is empty: so nothing is left out for long. */
+  readonly lots: number
+  readonly disturb: (scene: Scene) => Promise<void>
+}
+
+/** Under this name functions are fenced. */
+const FENCED_BY = 'soak'
+const FLOWS = ['soakShapes', 'soakEffects', 'soakPlain'] as const
+const STARFLOW = join(ROOT, 'packages/cli/bin/starflow.mjs')
+
+const below = (random: () => number, limit: number) => Math.floor(random() * limit)
+const oneOf = <T>(random: () => number, values: readonly T[]): T | undefined => values[below(random, values.length)]
+
+/** What is done to the platform. Each says in the tally what it did, and leaves nothing behind that only it can undo. */
+export const DISTURBANCES: Readonly<Record<string, Disturbance>> = {
+  'workers killed': {
+    lots: 5,
+    async disturb({ platform, random, tally }) {
+      const { functions } = platform.starflow.platform
+      const victim = oneOf(random, functions.isolates())
+      if (victim !== undefined && (await functions.killIsolate(victim.id))) tally.add('workers killed')
+    },
+  },
+  'connections cut': {
+    lots: 4,
+    async disturb({ sql, random, tally }) {
+      const backends = await sql<{ pid: number }[]>`
+        select pid from pg_stat_activity
+        where datname = current_database() and usename = current_user and application_name ~ '^(starflow|rollout)'`
+      // One, some, or all at once.
+      const share = [0.01, 0.3, 1][below(random, 3)]!
+      for (const [index, { pid }] of backends.entries()) {
+        if (index > 0 && random() > share) continue
+        await sql`select pg_terminate_backend(${pid})`
+        tally.add('connections cut')
+      }
+    },
+  },
+  'messages sent by hand': {
+    lots: 2,
+    async disturb({ sql, random, tally, handMade }) {
+      const queues = await sql<{ name: string; flow: string; step: string }[]>`
+        select distinct on (queue_name) queue_name as name, flow_slug as flow, step_slug as step from pgflow.steps`
+      const [queue, other] = [oneOf(random, queues), oneOf(random, queues)]
+      if (queue === undefined || other === undefined) return
+      const bodies = [
+        { nobody: 'knows this' },
+        { flow_slug: other.flow, run_id: crypto.randomUUID(), step_slug: other.step, task_index: 0 },
+        { flow_slug: queue.flow, run_id: crypto.randomUUID(), step_slug: queue.step, task_index: 0 },
+      ]
+      const body = bodies[below(random, bodies.length)]!
+      const [sent] = await sql<{ id: string }[]>`select pgmq.send(${queue.name}, ${sql.json(body)})::text as id`
+      handMade.add(`${queue.name}/${sent!.id}`)
+      tally.add('messages sent by hand')
+    },
+  },
+  'functions fenced and restored': {
+    lots: 2,
+    async disturb({ platform, sql, random, tally }) {
+      const names = platform.starflow.functions.filter(() => random() < 0.4)
+      if (names.length === 0) return
+      await fence(sql, names, FENCED_BY)
+      tally.add('functions fenced and restored', names.length)
+      await sleep(1_000 + 3_000 * random())
+      await restore(sql, names)
+    },
+  },
+  rollouts: {
+    lots: 2,
+    async disturb({ platform, random, tally }) {
+      const flow = oneOf(random, FLOWS)!
+      if (random() < 0.5) {
+        const first = rollOut(platform, flow)
+        await sleep(1_000 + 4_000 * random())
+        if (first.child.exitCode === null) tally.add('rollouts killed half-way')
+        first.child.kill('SIGKILL')
+        await first.ended
+      }
+      // A lost connection fails a rollout, which then is run again, as a person would.
+      for (let attempt = 1; attempt <= 5; attempt++) {
+        if ((await rollOut(platform, flow).ended) === 0) return tally.add('rollouts')
+        tally.add('rollouts run again')
+      }
+    },
+  },
+  'runs cancelled': {
+    lots: 2,
+    async disturb({ sql, tally }) {
+      const rows = await sql`
+        select pgflow.cancel_run(r.run_id, 'soak') from (
+          select run_id from pgflow.runs where status = 'started' order by random() limit 2) r`
+      tally.add('runs cancelled', rows.length)
+    },
+  },
+  'runs retried': {
+    lots: 3,
+    async disturb({ sql, tally }) {
+      const rows = await sql`
+        select pgflow.retry_run(r.run_id) from (
+          select run_id from pgflow.runs where status in ('failed', 'cancelled') order by random() limit 3) r`
+      tally.add('runs retried', rows.length)
+    },
+  },
+  'restarts of Postgres, immediate': {
+    lots: 1,
+    async disturb({ platform, tally }) {
+      await platform.postgres.restartImmediately()
+      tally.add('restarts of Postgres, immediate')
+    },
+  },
+}
+
+function rollOut({ projectDir, starflow }: SoakPlatform, flow: string) {
+  const { DATABASE_URL: _, ...env } = process.env
+  const options = ['--flow', flow, '--no-deploy', '--drain-timeout', '60', '--json']
+  const child = spawn(
+    process.execPath,
+    [STARFLOW, 'rollout', ...options, '--database-url', starflow.platform.databaseUrl],
+    { cwd: projectDir, env, stdio: 'ignore' },
+  )
+  const ended = once(child, 'close').then(([exitCode]) => exitCode as number | null)
+  return { child, ended }
+}
+
+/** Disturbs at random moments, one thing after another, until it is told to stop. */
+export async function disturb(scene: Scene, stopped: AbortSignal): Promise<void> {
+  const lots = Object.values(DISTURBANCES).flatMap((each) => Array<Disturbance>(each.lots).fill(each))
+  let urn: Disturbance[] = []
+  while (!stopped.aborted) {
+    await sleep(2_500 * (0.4 + scene.random()), undefined, { signal: stopped }).catch(() => {})
+    if (stopped.aborted) return
+    if (urn.length === 0) urn = [...lots]
+    const [chosen] = urn.splice(below(scene.random, urn.length), 1)
+    try {
+      await chosen!.disturb(scene)
+    } catch (error) {
+      // The database may be away, and a fence may be a rollout's: that a disturbance fails is part of it.
+      scene.tally.add(`disturbances refused (${(error as { code?: string }).code ?? 'no code'})`)
+    }
+  }
+}
+
+/** Undoes what may still be in force. Lifts also the fence of a rollout that was killed and not run again. */
+export async function restoreEverything({ platform, sql }: Pick<Scene, 'platform' | 'sql'>): Promise<void> {
+  await restore(sql, platform.starflow.functions)
+}

@@ -1,0 +1,83 @@
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { generateFunctions } from '../../packages/cli/src/functions/generate.command.ts'
+import { createOutput } from '../../packages/cli/src/output/output.ts'
+import {
+  type StarflowPlatform,
+  startStarflowPlatform,
+} from '../../packages/cli/src/platform/start-starflow-platform.ts'
+import { ROOT } from '../repository.ts'
+import { RestartablePostgres } from './restartable-postgres.ts'
+
+/** The local platform with the flows of ./flows, in a folder of its own. */
+export interface SoakPlatform {
+  readonly starflow: StarflowPlatform
+  readonly postgres: RestartablePostgres
+  /** A project's folder, in which the command line finds its way. */
+  readonly projectDir: string
+  /** Ends all, and removes the folder unless it is to be kept. */
+  dispose(): Promise<void>
+}
+
+const SCHEMA = `
+  create schema soak;
+  create table soak.handled (run_id uuid, step_slug text, task_index integer, attempt integer);
+  create table soak.effects (run_id uuid, step_slug text, task_index integer, attempt integer, parts integer default 1);`
+
+/** Below the repository's folder for local state: there the functions see its packages. */
+export async function startSoakPlatform(options: {
+  readonly keep: boolean
+  readonly note: (text: string) => void
+}): Promise<SoakPlatform> {
+  const parent = join(ROOT, '.starflow/soak')
+  mkdirSync(parent, { recursive: true })
+  const projectDir = mkdtempSync(join(parent, 'soak-'))
+  const remove = () => {
+    if (!options.keep) rmSync(projectDir, { recursive: true, force: true })
+  }
+  try {
+    writeFileSync(join(projectDir, 'package.json'), '{ "name": "soak", "private": true, "type": "module" }')
+    writeFileSync(
+      join(projectDir, 'deno.json'),
+      '{ "nodeModulesDir": "manual", "workspace": ["supabase/functions/*"] }',
+    )
+    const functionsDir = join(projectDir, 'supabase/functions')
+    cpSync(fileURLToPath(new URL('./flows', import.meta.url)), join(functionsDir, '_flows'), { recursive: true })
+    const silent = { stdout: { write: () => {} }, stderr: { write: () => {} } }
+    await generateFunctions({}, createOutput({ json: true }, silent), projectDir)
+
+    const dataDir = join(projectDir, '.starflow/dev')
+    const starflow = await startStarflowPlatform({
+      dataDir,
+      functionsDir,
+      onEvent: (event) => {
+        // What a worker says while it is disturbed is no news; that its process ended by an error of its own is.
+        if (event.type === 'function.log' && /uncaught|TypeError|panicked/i.test(event.line)) {
+          options.note(`${event.name}: ${event.line}`)
+        }
+        if (event.type === 'function.boot_failed') options.note(`${event.error.code}: ${event.error.message}`)
+      },
+    })
+    await starflow.sql.unsafe(SCHEMA).simple()
+    const postgres = new RestartablePostgres(join(dataDir, 'postgres'))
+    let disposal: Promise<void> | undefined
+    const disposeAll = async () => {
+      await starflow.dispose().catch((error: unknown) => options.note(`The platform did not end well: ${error}`))
+      await postgres.stop()
+      remove()
+    }
+    return {
+      starflow,
+      postgres,
+      projectDir,
+      dispose: () => {
+        disposal ??= disposeAll()
+        return disposal
+      },
+    }
+  } catch (error) {
+    remove()
+    throw error
+  }
+}
