@@ -15,12 +15,7 @@ export function addDoctorCommand(program: Command, outputFor: (options: { json?:
     program
       .command('doctor')
       .description('Look for what is missing or wrong in a database; exit code 1 when there is a problem.')
-      .option(
-        '--connections <number>',
-        `connections of one worker (default: ${DEFAULT_CONNECTIONS})`,
-        wholeNumber,
-        DEFAULT_CONNECTIONS,
-      ),
+      .option('--connections <number>', 'connections of one worker', wholeNumber, DEFAULT_CONNECTIONS),
   ).action((options: DatabaseOptions & { connections: number; json?: boolean }) =>
     runDoctor(options, outputFor(options)),
   )

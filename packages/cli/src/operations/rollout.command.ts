@@ -45,8 +45,8 @@ export function addRolloutCommand(program: Command, outputFor: (options: { json?
       .option('--dry-run', 'say what would be done and change nothing')
       .option('--no-deploy', 'with --flow: only fence, drain and restore')
       .option('--project-ref <ref>', 'the Supabase project to deploy to')
-      .option('--drain-timeout <seconds>', 'how long workers get to finish (default: 600)', seconds, 600)
-      .option('--wait-timeout <seconds>', 'with --to: how long to wait for live workers (default: 0)', seconds, 0),
+      .option('--drain-timeout <seconds>', 'how long workers get to finish', seconds, 600)
+      .option('--wait-timeout <seconds>', 'with --to: how long to wait for live workers', seconds, 0),
   ).action((command: string[], options: RolloutOptions) => runRollout(command, options, outputFor(options)))
 }
 
