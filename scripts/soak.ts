@@ -88,8 +88,8 @@ async function again<T>(call: () => Promise<T>): Promise<T> {
 function report({ done, notes, outcome }: Soak): string[] {
   const rows = [
     ...done.entries.map(([what, count]) => [what, String(count)]),
-    ...Object.entries(outcome.runs).map(([status, count]) => [`runs ${status}`, String(count)]),
-    ...Object.entries(outcome.tasks).map(([status, count]) => [`tasks ${status}`, String(count)]),
+    ...Object.entries(outcome.runs).map(([status, count]) => [`runs that are ${status}`, String(count)]),
+    ...Object.entries(outcome.tasks).map(([status, count]) => [`tasks that are ${status}`, String(count)]),
     ['attempts handled', String(outcome.attempts)],
     ['transactional effects', String(outcome.effects)],
   ]
