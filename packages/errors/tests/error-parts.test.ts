@@ -82,8 +82,9 @@ function errorsIn(source: ts.SourceFile): { place: string; isWhole: boolean }[] 
 function isErrorParts(node: ts.ObjectLiteralExpression): boolean {
   const code = partOf(node, 'code')
   const isCode = code !== undefined && ts.isPropertyAssignment(code) && /^'SF\d{3}'$/.test(code.initializer.getText())
-  // A log line carries the parts that its reader needs, and a level.
-  return isCode && partOf(node, 'message') !== undefined && partOf(node, 'level') === undefined
+  // A log line has a level, and what is kept of a failure has a name: neither is thrown.
+  const isThrown = partOf(node, 'level') === undefined && partOf(node, 'name') === undefined
+  return isCode && isThrown && partOf(node, 'message') !== undefined
 }
 
 function hasText(node: ts.ObjectLiteralExpression, name: string): boolean {

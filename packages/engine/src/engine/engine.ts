@@ -256,7 +256,11 @@ function checkRunnable(flow: AnyFlow, waitHost: WaitHost | undefined): void {
 
 function notRunnable(flowSlug: string, reason: string, hint: string): StarflowError {
   return new StarflowError({
-    ...{ code: 'SF817', message: `Flow "${flowSlug}" cannot run here: ${reason}.`, hint, fields: { flowSlug } },
+    code: 'SF817',
+    message: `Flow "${flowSlug}" cannot run here: ${reason}.`,
+    detail: 'It was refused before anything of the run was written.',
+    hint,
+    fields: { flowSlug },
   })
 }
 

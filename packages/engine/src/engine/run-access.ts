@@ -66,5 +66,5 @@ function toJson(value: unknown): Json {
 }
 
 function invalidArgument(message: string): StarflowError {
-  return new StarflowError({ code: 'SF001', message, hint: 'Correct the argument.' })
+  return new StarflowError({ code: 'SF001', message, detail: 'Nothing was changed.', hint: 'Correct the argument.' })
 }

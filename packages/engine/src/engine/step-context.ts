@@ -99,6 +99,7 @@ export function contextUnavailable(name: string, reason: string): StarflowError 
   return new StarflowError({
     code: 'SF816',
     message: `ctx.${name} is not there: ${reason}.`,
+    detail: 'A runner has what it was given; queues and their workers have a context of their own.',
     hint: 'See which part of the context each placement has, and give the engine what it can have.',
     fields: { name },
   })
