@@ -1,0 +1,97 @@
+import type { QueueingStateAdapter } from '@starflow/engine'
+import { LocalWorkflowStateAdapter } from '@starflow/engine/adapters/local'
+import { SupabaseWorkflowStateAdapter } from '@starflow/engine/adapters/supabase'
+import { StarflowError } from '@starflow/errors'
+import postgres, { type Sql } from 'postgres'
+import type { Storage } from '../config.ts'
+import type { QueueOperations } from '../runs/queue-operations.ts'
+import type { RunPlacement } from '../runs/run-placement.ts'
+import type { ServerStore } from '../store/server-store.ts'
+import { PostgresServerStore } from './postgres-server-store.ts'
+import { QueuePlacement } from './queue-placement.ts'
+import { directFunctions, restFunctions } from './sql-functions.ts'
+import { SqlQueueOperations } from './sql-queue-operations.ts'
+import { SqliteServerStore } from './sqlite-server-store.ts'
+
+/** Everything of a server that is kept somewhere. */
+export interface OpenStorage {
+  readonly adapter: QueueingStateAdapter
+  readonly store: ServerStore
+  readonly databaseId: string
+  /** Undefined where there are no step queues. */
+  readonly queues: { readonly placement: RunPlacement; readonly operations: QueueOperations } | undefined
+  close(): Promise<void>
+}
+
+/** Connections for requests that need SQL of their own; runners have theirs. */
+const CONNECTIONS = 8
+
+/**
+ * Opens what the configuration names, and looks whether it is there.
+ *
+ * @throws StarflowError SF821 for a file, SF911 for an API that does not answer, SF913 for two databases
+ */
+export async function openStorage(storage: Storage, applicationName: string): Promise<OpenStorage> {
+  return storage.substrate === 'sqlite' ? await openSqlite(storage.path) : await openSupabase(storage, applicationName)
+}
+
+async function openSqlite(path: string): Promise<OpenStorage> {
+  // It comes first: it marks the file as ours.
+  const adapter = await LocalWorkflowStateAdapter.open({ path })
+  const store = new SqliteServerStore(path)
+  const close = async () => {
+    await store.close()
+    await adapter.close()
+  }
+  return { adapter, store, queues: undefined, databaseId: await store.databaseId(), close }
+}
+
+async function openSupabase(
+  storage: Extract<Storage, { substrate: 'supabase' }>,
+  applicationName: string,
+): Promise<OpenStorage> {
+  const store = new PostgresServerStore(restFunctions(storage))
+  const databaseId = await store.databaseId()
+  const sql = storage.databaseUrl === undefined ? undefined : connect(storage.databaseUrl, applicationName)
+  try {
+    if (sql !== undefined) await checkSameDatabase(sql, databaseId)
+  } catch (error) {
+    await sql?.end({ timeout: 1 })
+    throw error
+  }
+  const adapter = SupabaseWorkflowStateAdapter.open({
+    supabaseUrl: storage.url,
+    serviceRoleKey: storage.key,
+    databaseUrl: storage.databaseUrl,
+  })
+  return {
+    ...{ adapter, store, databaseId },
+    queues: sql && { placement: new QueuePlacement(sql), operations: new SqlQueueOperations(sql) },
+    close: async () => {
+      await adapter.close()
+      await sql?.end({ timeout: 1 })
+    },
+  }
+}
+
+function connect(url: string, applicationName: string): Sql {
+  // Unprepared: the URL may lead through a transaction pooler.
+  return postgres(url, {
+    max: CONNECTIONS,
+    prepare: false,
+    onnotice: () => {},
+    connection: { application_name: applicationName },
+  })
+}
+
+/** Runs queued in one database and looked for in another would vanish without a word. */
+async function checkSameDatabase(sql: Sql, databaseId: string): Promise<void> {
+  const other = await new PostgresServerStore(directFunctions(sql)).databaseId()
+  if (other === databaseId) return
+  throw new StarflowError({
+    code: 'SF913',
+    message: 'SUPABASE_URL and SUPABASE_DB_URL are different databases.',
+    detail: `The ids of the databases are ${databaseId} and ${other}.`,
+    hint: 'Correct one of the two variables.',
+  })
+}

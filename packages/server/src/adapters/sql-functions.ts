@@ -1,0 +1,60 @@
+import { StarflowError } from '@starflow/errors'
+import type { Sql } from 'postgres'
+
+/** Calls functions of the schema starflow by name, with named arguments; answers their rows, or a scalar. */
+export type SqlFunctions = (name: string, args: Readonly<Record<string, unknown>>) => Promise<unknown>
+
+/** Over the API of the Supabase project (PostgREST). */
+export function restFunctions(options: { readonly url: string; readonly key: string }): SqlFunctions {
+  return async (name, args) => {
+    const response = await fetch(`${options.url}/rest/v1/rpc/${name}`, {
+      method: 'POST',
+      headers: {
+        apikey: options.key,
+        authorization: `Bearer ${options.key}`,
+        'content-profile': 'starflow',
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify(args),
+    }).catch((cause: unknown) => {
+      throw unavailable('It does not answer.', cause)
+    })
+    const text = await response.text()
+    if (!response.ok) throw refused(response.status, text)
+    return text === '' ? undefined : JSON.parse(text)
+  }
+}
+
+/** On a direct connection. */
+export function directFunctions(sql: Sql): SqlFunctions {
+  return async (name, args) => {
+    const entries = Object.entries(args)
+    const list = entries.map(([key], index) => `${key} => $${index + 1}`).join(', ')
+    const rows = await sql.unsafe<{ result: unknown }[]>(
+      `select to_jsonb(f) as result from starflow.${name}(${list}) f`,
+      entries.map(([, value]) => value as string | null),
+    )
+    return rows.map((row) => row.result)
+  }
+}
+
+/** PostgREST's refusal keeps the parts of ours (see fromSqlError); its own are told by status and code. */
+function refused(status: number, text: string): unknown {
+  try {
+    const parts = JSON.parse(text) as { code?: string }
+    if (parts.code?.startsWith('SF')) return parts
+    return unavailable(`It answered ${status}${parts.code === undefined ? '' : ` (${parts.code})`}.`)
+  } catch {
+    return unavailable(`It answered ${status}.`)
+  }
+}
+
+function unavailable(detail: string, cause?: unknown): StarflowError {
+  return new StarflowError({
+    code: 'SF911',
+    message: 'The API of the database cannot be used.',
+    detail,
+    hint: 'Check SUPABASE_URL, the key, and that the schema starflow is exposed and migrated.',
+    cause,
+  })
+}

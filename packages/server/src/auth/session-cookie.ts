@@ -1,0 +1,48 @@
+import { createHmac, hkdfSync } from 'node:crypto'
+import { z } from 'zod'
+import { SESSION_TTL_MS } from '../numbers.ts'
+import { areEqualSecrets } from './api-token.ts'
+import type { Caller } from './caller.ts'
+
+export const SESSION_COOKIE = 'starflow_session'
+
+const claims = z.object({
+  caller: z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('operator') }),
+    z.object({ kind: z.literal('workspace'), workspaceId: z.string(), tokenId: z.string() }),
+  ]),
+  expiresAt: z.number(),
+})
+
+/**
+ * What the cookie of a sign-in says, signed. Nothing is kept on the server, so that every edge knows it; the key comes from the
+ * operator's token, so that changing it ends all sign-ins. The token that was signed in with is not in it, only its id, and
+ * whether that was revoked is asked again with each request.
+ */
+export class SessionCookie {
+  readonly #key: Buffer
+  readonly #now: () => number
+
+  constructor(apiToken: string, now: () => number) {
+    this.#key = Buffer.from(hkdfSync('sha256', apiToken, '', 'starflow session cookie', 32))
+    this.#now = now
+  }
+
+  seal(caller: Caller): { value: string; expiresAt: number } {
+    const expiresAt = this.#now() + SESSION_TTL_MS
+    const body = Buffer.from(JSON.stringify({ caller, expiresAt })).toString('base64url')
+    return { value: `${body}.${this.#sign(body)}`, expiresAt }
+  }
+
+  /** Undefined for anything that this server has not sealed, or that is over. */
+  open(value: string): { caller: Caller; expiresAt: number } | undefined {
+    const [body = '', signature = '', ...rest] = value.split('.')
+    if (rest.length > 0 || !areEqualSecrets(signature, this.#sign(body))) return undefined
+    const session = claims.parse(JSON.parse(Buffer.from(body, 'base64url').toString('utf8')))
+    return session.expiresAt > this.#now() ? session : undefined
+  }
+
+  #sign(body: string): string {
+    return createHmac('sha256', this.#key).update(body).digest('base64url')
+  }
+}

@@ -1,0 +1,227 @@
+import { randomUUID } from 'node:crypto'
+import type { HttpBindings } from '@hono/node-server'
+import { StarflowError } from '@starflow/errors'
+import { type Context, Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { getCookie } from 'hono/cookie'
+import { secureHeaders } from 'hono/secure-headers'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import type { z } from 'zod'
+import type { Authentication, Authenticator } from '../auth/authenticator.ts'
+import { scopeOf, WORKSPACE_HEADER } from '../auth/caller.ts'
+import { SESSION_COOKIE } from '../auth/session-cookie.ts'
+import { errorFields, type ServerLog } from '../log.ts'
+import { MAX_BODY_BYTES } from '../numbers.ts'
+import type { Scope } from '../workspace.ts'
+import { clientAddress } from './client-address.ts'
+import type { Endpoint, EndpointAnswer, EndpointRequest } from './endpoint.ts'
+import { errorAnswer } from './error-answer.ts'
+
+/** What a browser's page has to send with the cookie to change something; no other site can. */
+const REQUEST_HEADER = 'starflow-request'
+
+export interface AppOptions {
+  readonly endpoints: readonly Endpoint[]
+  readonly log: ServerLog
+  readonly trustedProxies: number
+  /** Aborted when the server stops: streams end. */
+  readonly stopped: AbortSignal
+  /** Undefined where every endpoint is public. */
+  readonly authenticator: Authenticator | undefined
+  /** Holds every answer against its description; for tests. */
+  readonly checkAnswers: boolean
+}
+
+type Env = { Bindings: HttpBindings; Variables: { requestId: string } }
+export type App = Hono<Env>
+
+/** The HTTP application: authenticates, checks and hands on; what an endpoint does is the endpoint's. */
+export function createApp(options: AppOptions): App {
+  const app: App = new Hono<Env>()
+  app.use(async (context, next) => {
+    context.set('requestId', randomUUID())
+    context.header('starflow-request-id', context.get('requestId'))
+    await next()
+  })
+  app.use(
+    secureHeaders({
+      contentSecurityPolicy: {
+        defaultSrc: ["'self'"],
+        styleSrc: ["'self'", "'unsafe-inline'"],
+        imgSrc: ["'self'", 'data:'],
+        frameAncestors: ["'none'"],
+      },
+    }),
+  )
+  app.use(
+    bodyLimit({
+      maxSize: MAX_BODY_BYTES,
+      onError: () => {
+        throw bodyTooLarge()
+      },
+    }),
+  )
+  for (const endpoint of options.endpoints) {
+    app.on(endpoint.method, honoPath(endpoint.path), (context) => answer(context, endpoint, options))
+  }
+  app.notFound((context) => refuse(context, notFound(context), options.log, undefined))
+  app.onError((error, context) => refuse(context, error, options.log, undefined))
+  return app
+}
+
+async function answer(context: Context<Env>, endpoint: Endpoint, options: AppOptions): Promise<Response> {
+  const startedAt = performance.now()
+  const response = await handled(context, endpoint, options).catch((error: unknown) =>
+    refuse(context, error, options.log, endpoint),
+  )
+  options.log.debug(
+    {
+      requestId: context.get('requestId'),
+      endpoint: endpoint.id,
+      status: response.status,
+      ms: Math.round(performance.now() - startedAt),
+    },
+    'answered',
+  )
+  return response
+}
+
+async function handled(context: Context<Env>, endpoint: Endpoint, options: AppOptions): Promise<Response> {
+  const address = clientAddress(
+    context.env.incoming.socket.remoteAddress ?? '',
+    context.req.header('x-forwarded-for'),
+    options.trustedProxies,
+  )
+  const authentication = endpoint.access === 'public' ? undefined : await authenticate(context, options, address)
+  if (authentication?.via === 'cookie' && endpoint.method !== 'get') checkSameSite(context)
+  const scope = authentication && scopeFor(endpoint, authentication, context.req.header(WORKSPACE_HEADER))
+  const request: EndpointRequest = {
+    params: checked(endpoint.params, context.req.param(), 'path'),
+    query: checked(endpoint.query, context.req.query(), 'query'),
+    body: endpoint.body === undefined ? undefined : checked(endpoint.body, await jsonBody(context), 'body'),
+    // The cast: an endpoint whose access gives no scope does not look.
+    scope: scope as Scope,
+    workspaceId: typeof scope === 'object' ? scope.workspaceId : '',
+    caller: authentication?.caller,
+    headers: context.req.raw.headers,
+    address,
+    isSecure: options.trustedProxies > 0 && context.req.header('x-forwarded-proto') === 'https',
+    expiresAt: authentication?.expiresAt,
+    signal: AbortSignal.any([context.req.raw.signal, options.stopped]),
+  }
+  const result = await endpoint.handle(request)
+  if (result instanceof Response) return result
+  if (options.checkAnswers) checkAnswer(endpoint, result)
+  return context.json(result.body as object, result.status as ContentfulStatusCode, result.headers)
+}
+
+function checkAnswer(endpoint: Endpoint, { status, body }: Exclude<EndpointAnswer, Response>): void {
+  const described = endpoint.answers[status]
+  if (described === undefined) throw new Error(`${endpoint.id} answers ${status}, which its description does not have`)
+  described.schema.parse(body)
+}
+
+async function authenticate(context: Context<Env>, options: AppOptions, address: string): Promise<Authentication> {
+  const [, bearer] = /^Bearer (.+)$/i.exec(context.req.header('authorization') ?? '') ?? []
+  if (options.authenticator === undefined) throw new Error('an endpoint needs a caller, and nobody authenticates')
+  return await options.authenticator.authenticate({ bearer, cookie: getCookie(context, SESSION_COOKIE), address })
+}
+
+function scopeFor(endpoint: Endpoint, { caller }: Authentication, header: string | undefined): Scope | undefined {
+  if (endpoint.access === 'operator' && caller.kind !== 'operator') throw operatorsOnly()
+  if (endpoint.access !== 'scope' && endpoint.access !== 'workspace') return undefined
+  const scope = scopeOf(caller, header)
+  if (endpoint.access === 'workspace' && scope === 'every') {
+    throw new StarflowError({
+      code: 'SF905',
+      message: 'The request does not say which workspace it is about.',
+      detail: 'This endpoint is about exactly one.',
+      hint: `Name it in the header ${WORKSPACE_HEADER}.`,
+    })
+  }
+  return scope
+}
+
+/** A browser adds the cookie to whatever a page sends; this header it only lets pages of this server add. */
+function checkSameSite(context: Context<Env>): void {
+  if (context.req.header(REQUEST_HEADER) !== undefined) return
+  throw new StarflowError({
+    code: 'SF909',
+    message: 'This request may have been sent by another site.',
+    detail: `It carries the cookie of a sign-in, and not the header ${REQUEST_HEADER}.`,
+    hint: `Add ${REQUEST_HEADER}: 1, or use a bearer token.`,
+  })
+}
+
+async function jsonBody(context: Context<Env>): Promise<unknown> {
+  const type = context.req.header('content-type') ?? ''
+  if (!/^application\/json\b/i.test(type)) {
+    throw invalidRequest('body', ['Its content-type must be application/json.'])
+  }
+  const text = await context.req.text()
+  try {
+    return JSON.parse(text)
+  } catch {
+    // What the parser says quotes the text, which may be anybody's business.
+    throw invalidRequest('body', ['It is not JSON.'])
+  }
+}
+
+function checked(schema: z.ZodType, value: unknown, part: 'path' | 'query' | 'body'): unknown {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  throw invalidRequest(
+    part,
+    result.error.issues.map((issue) => `${issue.path.length === 0 ? 'It' : issue.path.join('.')}: ${issue.message}.`),
+  )
+}
+
+function refuse(context: Context<Env>, error: unknown, log: ServerLog, endpoint: Endpoint | undefined): Response {
+  const requestId = context.get('requestId')
+  const { status, headers, body, isDefect } = errorAnswer(error, requestId)
+  const fields = { requestId, endpoint: endpoint?.id, status, code: body.error.code }
+  if (isDefect) log.error({ ...fields, ...errorFields(error) }, 'a request failed')
+  else log.info(fields, 'refused')
+  return context.json(body, status as ContentfulStatusCode, headers)
+}
+
+function honoPath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1')
+}
+
+function invalidRequest(part: 'path' | 'query' | 'body', problems: readonly string[]): StarflowError {
+  return new StarflowError({
+    code: 'SF902',
+    message: `The ${part} of the request is not valid.`,
+    detail: problems.join(' '),
+    hint: 'Compare with /api/openapi.json. Nothing was changed.',
+    fields: { part },
+  })
+}
+
+function operatorsOnly(): StarflowError {
+  return new StarflowError({
+    code: 'SF904',
+    message: 'This token may not do that.',
+    detail: "It is a token of a workspace, and this endpoint is the operator's.",
+    hint: "Use the operator's token.",
+  })
+}
+
+function bodyTooLarge(): StarflowError {
+  return new StarflowError({
+    code: 'SF907',
+    message: `The body of the request is larger than ${MAX_BODY_BYTES} bytes.`,
+    detail: 'Inputs and payloads are kept with the run.',
+    hint: 'Keep large data elsewhere, and send where it is.',
+  })
+}
+
+function notFound(context: Context<Env>): StarflowError {
+  return new StarflowError({
+    code: 'SF908',
+    message: `${context.req.method} ${context.req.path} is not an endpoint.`,
+    detail: 'Nothing answers there.',
+    hint: 'See /api/openapi.json, and /health for the role of this process.',
+  })
+}

@@ -1,0 +1,67 @@
+import { serialize } from 'hono/utils/cookie'
+import { z } from 'zod'
+import type { Authenticator } from '../../auth/authenticator.ts'
+import type { Caller } from '../../auth/caller.ts'
+import { SESSION_COOKIE } from '../../auth/session-cookie.ts'
+import { type Endpoint, type EndpointRequest, endpoint } from '../endpoint.ts'
+import * as schema from '../schemas.ts'
+
+const session = z.object({
+  kind: z.enum(['operator', 'workspace']),
+  workspace: schema.name.nullable().describe('Null: the operator, who names one per request.'),
+  expiresAt: z.iso.datetime().nullable().describe('When the sign-in is over; null for a bearer token.'),
+})
+
+/** Signing in with a token, so that a page of the dashboard need not keep it. */
+export function sessionEndpoints(authenticator: Authenticator): Endpoint[] {
+  const tag = 'Session'
+  return [
+    endpoint({
+      ...{ id: 'signIn', method: 'post', path: '/api/session', tag, access: 'public' },
+      summary: 'Sign in with a token',
+      description:
+        'Sets a cookie that scripts cannot read and that other sites cannot send. With it, requests that change something need the header `Starflow-Request: 1`.',
+      body: z.strictObject({ token: z.string().min(1).max(500) }),
+      answers: { 200: { description: 'Signed in.', schema: session } },
+      errors: ['SF903', 'SF906'],
+      handle: async (request) => {
+        const caller = await authenticator.authenticateToken(request.body.token, request.address)
+        const { value, expiresAt } = authenticator.sessions.seal(caller)
+        return {
+          status: 200,
+          body: viewOf(caller, expiresAt),
+          headers: { 'set-cookie': cookie(request, value, new Date(expiresAt)) },
+        }
+      },
+    }),
+    endpoint({
+      ...{ id: 'getSession', method: 'get', path: '/api/session', tag, access: 'caller' },
+      summary: 'Show who is signed in',
+      answers: { 200: { description: 'Whoever sends the request.', schema: session } },
+      handle: async ({ caller, expiresAt }) => ({ status: 200, body: viewOf(caller!, expiresAt) }),
+    }),
+    endpoint({
+      ...{ id: 'signOut', method: 'delete', path: '/api/session', tag, access: 'caller' },
+      summary: 'Sign out',
+      answers: { 200: { description: 'The cookie is gone.', schema: z.object({}) } },
+      handle: async (request) => ({
+        status: 200,
+        body: {},
+        headers: { 'set-cookie': cookie(request, '', new Date(0)) },
+      }),
+    }),
+  ]
+}
+
+function viewOf(caller: Caller, expiresAt: number | undefined): z.input<typeof session> {
+  return {
+    kind: caller.kind,
+    workspace: caller.kind === 'workspace' ? caller.workspaceId : null,
+    expiresAt: expiresAt === undefined ? null : new Date(expiresAt).toISOString(),
+  }
+}
+
+/** `Secure` wherever the browser came over TLS, which the proxy in front says. */
+function cookie({ isSecure }: Pick<EndpointRequest, 'isSecure'>, value: string, expires: Date): string {
+  return serialize(SESSION_COOKIE, value, { httpOnly: true, sameSite: 'Strict', path: '/', secure: isSecure, expires })
+}

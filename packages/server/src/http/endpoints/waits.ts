@@ -1,0 +1,53 @@
+import { z } from 'zod'
+import type { RunDirectory } from '../../runs/run-directory.ts'
+import { type Endpoint, endpoint } from '../endpoint.ts'
+import * as schema from '../schemas.ts'
+
+/** Durable waits: what is open, and how it is resumed. */
+export function waitEndpoints(runs: RunDirectory): Endpoint[] {
+  return [
+    endpoint({
+      ...{ id: 'listWaits', method: 'get', path: '/api/waits', tag: 'Waits', access: 'scope' },
+      summary: 'List open waits, the oldest first',
+      query: z.object({ limit: schema.limit }),
+      answers: { 200: { description: 'Open waits.', schema: z.object({ waits: z.array(schema.openWait) }) } },
+      handle: async ({ scope, query }) => ({ status: 200, body: { waits: await runs.openWaits(scope, query.limit) } }),
+    }),
+    endpoint({
+      ...{
+        id: 'resumeWait',
+        method: 'post',
+        path: '/api/runs/{runId}/waits/{step}/resume',
+        tag: 'Waits',
+        access: 'scope',
+      },
+      summary: 'Resume a wait of a run of the workspace',
+      params: z.object({ runId: schema.runId, step: schema.slug }),
+      body: z.strictObject({ payload: schema.json.default(null).describe('The output of the wait.') }),
+      answers: { 200: { description: 'What became of it.', schema: z.object({ outcome: schema.resumeOutcome }) } },
+      errors: ['SF203', 'SF206', 'SF209', 'SF802'],
+      handle: async ({ scope, params, body }) => ({
+        status: 200,
+        body: await runs.resumeWait(scope, params.runId, params.step, body.payload),
+      }),
+    }),
+    endpoint({
+      ...{ id: 'resumeWithToken', method: 'post', path: '/api/waits/resume', tag: 'Waits', access: 'public' },
+      summary: 'Resume the wait that a token is for',
+      description:
+        'The token is the right to do so; nothing else is asked. It stands in the body, so that no log of a proxy has it.',
+      body: z.strictObject({
+        token: z.string().min(1).max(2000),
+        payload: schema.json.default(null).describe('The output of the wait.'),
+      }),
+      answers: {
+        200: {
+          description: 'What became of it.',
+          schema: z.object({ runId: schema.runId, step: schema.slug, outcome: schema.resumeOutcome }),
+        },
+      },
+      errors: ['SF203', 'SF207', 'SF208', 'SF209'],
+      handle: async ({ body }) => ({ status: 200, body: await runs.resumeWithToken(body.token, body.payload) }),
+    }),
+  ]
+}

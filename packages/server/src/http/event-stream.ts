@@ -1,0 +1,67 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { EVENT_POLL_MS, STREAM_KEEPALIVE_MS } from '../numbers.ts'
+import { END_EVENTS, type EventFollower, type RunEventView } from '../runs/run-placement.ts'
+
+/**
+ * The events of a run as server-sent events: what there is, then what comes, until the run has ended. A client that was cut off
+ * sends the id of the last one that it got (browsers do so by themselves), and goes on behind it.
+ */
+export function eventStream(options: {
+  readonly follower: EventFollower
+  /** Whether the run has ended, asked once when nothing is left behind the last event. */
+  readonly hasEnded: () => Promise<boolean>
+  readonly signal: AbortSignal
+}): Response {
+  const encoder = new TextEncoder()
+  const hangUp = new AbortController()
+  const signal = AbortSignal.any([options.signal, hangUp.signal])
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      const send = (text: string) => controller.enqueue(encoder.encode(text))
+      send('retry: 1000\n\n')
+      void follow(options, send, signal)
+        // Whoever reads learns by the end of the stream, and comes back: then an error has an answer of its own.
+        .catch(() => {})
+        .finally(() => {
+          if (!hangUp.signal.aborted) controller.close()
+        })
+    },
+    cancel: () => hangUp.abort(),
+  })
+  return new Response(body, {
+    headers: {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+    },
+  })
+}
+
+async function follow(
+  { follower, hasEnded }: Parameters<typeof eventStream>[0],
+  send: (text: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let quietMs = 0
+  let isFirst = true
+  while (!signal.aborted) {
+    const events = await follower.next()
+    if (signal.aborted) return
+    for (const event of events) send(eventText(event))
+    const last = events.at(-1)
+    if (last === undefined ? isFirst && (await hasEnded()) : END_EVENTS.includes(last.type)) {
+      return send('event: end\ndata: {}\n\n')
+    }
+    isFirst = false
+    quietMs = events.length > 0 ? 0 : quietMs + EVENT_POLL_MS
+    if (quietMs >= STREAM_KEEPALIVE_MS) {
+      send(': still here\n\n')
+      quietMs = 0
+    }
+    await pause(EVENT_POLL_MS, undefined, { signal }).catch(() => {})
+  }
+}
+
+function eventText(event: RunEventView): string {
+  return `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
+}

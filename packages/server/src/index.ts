@@ -1,0 +1,7 @@
+export { makeApiToken } from './auth/api-token.ts'
+export { readConfig, SERVER_VARIABLES, type ServerConfig, type ServerVariable } from './config.ts'
+export { endOnSignals } from './end-on-signals.ts'
+export { type RunningServer, type ServerOptions, startServer } from './main.ts'
+export { ROLES, type Role, type RoleTraits } from './roles.ts'
+export type { Service } from './service.ts'
+export type { ApiTokenRecord, NewApiToken, ServerStore } from './store/server-store.ts'

@@ -1,0 +1,185 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import type { AnyFlow } from '@starflow/dsl'
+import {
+  Engine,
+  LeaseSweep,
+  type QueueingStateAdapter,
+  Runner,
+  type RunnerEvent,
+  type RunnerOptions,
+} from '@starflow/engine'
+import { type OpenStorage, openStorage } from './adapters/open-storage.ts'
+import { Authenticator } from './auth/authenticator.ts'
+import { readConfig, type ServerConfig } from './config.ts'
+import { createApp } from './http/app.ts'
+import { serveDashboard } from './http/dashboard.ts'
+import type { Endpoint } from './http/endpoint.ts'
+import { flowEndpoints } from './http/endpoints/flows.ts'
+import { healthEndpoints, type ProcessIdentity } from './http/endpoints/health.ts'
+import { queueEndpoints } from './http/endpoints/queues.ts'
+import { runnerEndpoints } from './http/endpoints/runners.ts'
+import { runEndpoints } from './http/endpoints/runs.ts'
+import { sessionEndpoints } from './http/endpoints/session.ts'
+import { waitEndpoints } from './http/endpoints/waits.ts'
+import { listen } from './http/listener.ts'
+import { withDescription } from './http/openapi.ts'
+import { createLog, errorFields, type ServerLog } from './log.ts'
+import { Readiness } from './readiness.ts'
+import { ROLES } from './roles.ts'
+import { logRunnerEvent } from './runner-log.ts'
+import { FlowCatalog } from './runs/flow-catalog.ts'
+import { RunDirectory } from './runs/run-directory.ts'
+import { RunnerPlacement } from './runs/runner-placement.ts'
+import { type ServedFlows, serveFlows } from './runs/served-flows.ts'
+import { StarflowServer } from './server.ts'
+import { type Service, ServiceGroup } from './service.ts'
+import { createWaitHost, type WaitListener } from './wait-host.ts'
+
+export interface ServerOptions {
+  readonly flows: readonly AnyFlow[]
+  /** Default: the environment of the process. */
+  readonly env?: Readonly<Record<string, string | undefined>>
+  /** What else goes on in the background of this process, started in order. */
+  readonly services?: readonly Service[]
+  /** Who is told of waits that open. */
+  readonly waitListeners?: readonly WaitListener[]
+  /** Holds every answer against the description of the API; for tests. */
+  readonly checkAnswers?: boolean
+  /** Default: JSON lines on standard output. */
+  readonly log?: ServerLog
+}
+
+/** A server that has started. */
+export interface RunningServer {
+  readonly url: string
+  readonly identity: ProcessIdentity
+  /** See {@link StarflowServer.drain}. */
+  drain(): Promise<void>
+}
+
+/**
+ * Starts a process of Starflow by its environment: the composition root, the only place where concrete adapters are put
+ * together. When it fails nothing is left open.
+ *
+ * @throws StarflowError SF901 for the configuration, and what storage, port and flows are refused with
+ */
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const config = readConfig(options.env ?? process.env)
+  const log = options.log ?? createLog({ level: config.logLevel, serviceId: config.serviceId, role: config.role })
+  const storage = await openStorage(config.storage, config.serviceId)
+  try {
+    return await compose(config, storage, options, log)
+  } catch (error) {
+    await storage.close()
+    throw error
+  }
+}
+
+async function compose(
+  config: ServerConfig,
+  storage: OpenStorage,
+  options: ServerOptions,
+  log: ServerLog,
+): Promise<RunningServer> {
+  const role = ROLES[config.role]
+  const { adapter, store, queues, databaseId } = storage
+  const runnerId = `${config.serviceId}@${hostname()}-${randomUUID().slice(0, 8)}`
+  const waitHost = createWaitHost(config.waitTokenKeys, options.waitListeners ?? [], log)
+  const served = await serveFlows(options.flows, new Engine({ adapter, waitHost, runnerId }))
+  for (const [flow, { code }] of served.refusals) log.warn({ flow, code }, 'runners cannot execute this flow')
+  const runner = role.claimLoop ? createRunner(config, served, { adapter, waitHost, runnerId }, log) : undefined
+
+  const readiness = new Readiness()
+  const streams = new AbortController()
+  const identity: ProcessIdentity = {
+    ...{ role: config.role, serviceId: config.serviceId, heartbeatWorkspace: config.heartbeatWorkspace },
+    ...{ substrate: adapter.substrate, databaseId, version: version() },
+    ...{ runnerId: runner?.runnerId, runnerPool: config.runnerPool },
+  }
+  const health = healthEndpoints({
+    ...{ identity, readiness, activeRuns: () => runner?.activeRuns ?? 0 },
+    probe: async () => void (await store.databaseId()),
+  })
+  const { apiToken } = config
+  const authenticator = apiToken === undefined ? undefined : new Authenticator({ apiToken, store, now: Date.now })
+  const api = authenticator && createApi(config, storage, options.flows, served, authenticator)
+  const app = createApp({
+    endpoints: api === undefined ? health : withDescription([...health, ...api], version()),
+    ...{ log, authenticator, trustedProxies: config.trustedProxies, stopped: streams.signal },
+    checkAnswers: options.checkAnswers ?? false,
+  })
+  if (role.http === 'full' && config.dashboardDir !== undefined) serveDashboard(app, config.dashboardDir)
+
+  // A runner sweeps by itself; without one somebody else has to find due waits and lost runners.
+  const services = [...(runner === undefined ? [createSweep(adapter, log)] : []), ...(options.services ?? [])]
+  const server = new StarflowServer({
+    ...{ readiness, runner, log, drainTimeoutMs: config.drainTimeoutMs },
+    services: new ServiceGroup(services, (name, error) =>
+      log.error({ ...errorFields(error), serviceName: name }, 'a service failed to stop'),
+    ),
+    listen: () => listen(app, config.host, config.port),
+    stopStreams: () => streams.abort(),
+    closeStorage: () => storage.close(),
+  })
+  await server.start()
+  const { url } = server
+  log.info(
+    { url, databaseId, substrate: adapter.substrate, flows: served.flows.length, queues: queues !== undefined },
+    'started',
+  )
+  return { url, identity, drain: () => server.drain() }
+}
+
+function createRunner(
+  { concurrency, runnerPool }: ServerConfig,
+  served: ServedFlows,
+  parts: Pick<RunnerOptions, 'adapter' | 'waitHost'> & { readonly runnerId: string },
+  log: ServerLog,
+): Runner {
+  const onEvent = (event: RunnerEvent) => logRunnerEvent(log, event)
+  return new Runner(served.flows, {
+    ...parts,
+    concurrency,
+    onEvent,
+    ...(runnerPool === undefined ? {} : { runnerPool }),
+  })
+}
+
+function createApi(
+  { waitTokenKeys }: ServerConfig,
+  { adapter, queues }: OpenStorage,
+  flows: readonly AnyFlow[],
+  served: ServedFlows,
+  authenticator: Authenticator,
+): readonly Endpoint[] {
+  const catalog = new FlowCatalog(flows)
+  const runner = new RunnerPlacement({ adapter, flows: catalog, served, waitTokenKeys, now: Date.now })
+  // Queue first: that is the default of a flow that is compiled.
+  const runs = new RunDirectory(queues === undefined ? [runner] : [queues.placement, runner], catalog)
+  return [
+    ...sessionEndpoints(authenticator),
+    ...runEndpoints(runs),
+    ...waitEndpoints(runs),
+    ...flowEndpoints(catalog, queues?.operations),
+    ...queueEndpoints(queues?.operations),
+    ...runnerEndpoints(adapter),
+  ]
+}
+
+function createSweep(adapter: QueueingStateAdapter, log: ServerLog): Service {
+  const sweep = new LeaseSweep({
+    adapter,
+    onSwept: (runs) => {
+      for (const { runId, outcome } of runs) log.info({ runId, outcome }, 'run.swept')
+    },
+    onFailure: (error) => log.warn(errorFields(error), 'sweep.failed'),
+  })
+  return { name: 'lease sweep', start: () => sweep.start(), stop: () => sweep.stop() }
+}
+
+function version(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
+}

@@ -1,0 +1,26 @@
+/** The numbers of the server, each once. Durations in milliseconds, sizes in bytes. */
+
+/** How long active runs may go on after the first signal. */
+export const DRAIN_TIMEOUT_MS = 300_000
+/** The longest request body; a larger one is refused before it is read. */
+export const MAX_BODY_BYTES = 1_048_576
+/** Failed authentications that one address may have within the window; then it is told to wait. */
+export const MAX_FAILED_ATTEMPTS = 10
+export const FAILED_ATTEMPTS_WINDOW_MS = 60_000
+/** Addresses and tokens that are remembered at most: a flood of addresses must not fill the memory. */
+export const MAX_REMEMBERED_CALLERS = 10_000
+/** How long a sign-in of the dashboard is good. */
+export const SESSION_TTL_MS = 12 * 60 * 60_000
+/** Runs, waits and events on one page, unless the request says otherwise; and at most. */
+export const PAGE_SIZE = 50
+export const MAX_PAGE_SIZE = 500
+/** How often a stream of events looks for new ones. */
+export const EVENT_POLL_MS = 500
+/** A stream without events sends a comment this often, so that proxies keep it. */
+export const STREAM_KEEPALIVE_MS = 15_000
+/** Runs that one process executes at once, unless it is told otherwise. */
+export const RUNNER_CONCURRENCY = 10
+/** How long open connections may take to finish their answers when everything else has stopped. */
+export const CLOSE_TIMEOUT_MS = 5000
+/** The shortest operator's token: 16 characters of base64 are 96 bits. */
+export const MIN_API_TOKEN_LENGTH = 16

@@ -1,0 +1,222 @@
+import type { Json } from '@starflow/dsl'
+import { StarflowError } from '@starflow/errors'
+import type { Scope } from '../workspace.ts'
+import type { FlowCatalog } from './flow-catalog.ts'
+import { decodeCursor, encodeCursor, type PageCursor } from './page-cursor.ts'
+import type {
+  EventFollower,
+  EventPage,
+  ListedRuns,
+  ListQuery,
+  OpenWait,
+  Placement,
+  ResumeAnswer,
+  ResumedWait,
+  RunDetail,
+  RunEventView,
+  RunPlacement,
+  RunSummary,
+  StartRequest,
+} from './run-placement.ts'
+
+/** All runs that a server knows, wherever they execute. */
+export class RunDirectory {
+  readonly #placements: readonly RunPlacement[]
+  readonly #flows: FlowCatalog
+
+  /** The first placement that can run a flow is the one that a start takes when it does not say. */
+  constructor(placements: readonly RunPlacement[], flows: FlowCatalog) {
+    this.#placements = placements
+    this.#flows = flows
+  }
+
+  /**
+   * Starts a run. Without a placement: queue where the flow is compiled in the database, else a runner; a pool is for runners.
+   *
+   * @throws StarflowError SF201, SF202, SF203, SF910
+   */
+  async start(
+    request: StartRequest & { readonly placement: Placement | undefined },
+  ): Promise<{ readonly runId: string; readonly created: boolean; readonly placement: Placement }> {
+    const wanted = request.placement ?? (request.pool === undefined ? undefined : 'runner')
+    if (wanted === 'queue' && request.pool !== undefined) throw poolIsForRunners(request.flowSlug)
+    const target = await this.#placementFor(request.flowSlug, wanted)
+    await this.#flows.checkInput(request.flowSlug, request.input)
+    return { ...(await target.start(request)), placement: target.placement }
+  }
+
+  /** @throws StarflowError SF802 */
+  async read(scope: Scope, runId: string): Promise<RunDetail> {
+    return await this.#first(runId, (placement) => placement.read(scope, runId))
+  }
+
+  /** One page over all placements, the newest first. */
+  async list(
+    scope: Scope,
+    query: Omit<ListQuery, 'before'> & {
+      readonly cursor: string | undefined
+      readonly placement: Placement | undefined
+    },
+  ): Promise<{ readonly runs: readonly RunSummary[]; readonly next: string | null }> {
+    const from: PageCursor = query.cursor === undefined ? {} : decodeCursor(query.cursor)
+    const asked = this.#placements.filter(
+      ({ placement }) => from[placement] !== null && (query.placement ?? placement) === placement,
+    )
+    const lists = await Promise.all(
+      asked.map((source) => source.list(scope, { ...query, before: from[source.placement] ?? undefined })),
+    )
+    const counts = mergedCounts(lists, query.limit)
+    const behind = await Promise.all(
+      lists.map((list, index) => cursorBehind(list, counts[index]!, from[asked[index]!.placement])),
+    )
+    const next = Object.fromEntries(asked.map(({ placement }, index) => [placement, behind[index]]))
+    return {
+      runs: newestFirst(lists.flatMap((list, index) => list.runs.slice(0, counts[index]))),
+      next: behind.every((cursor) => cursor === null) ? null : encodeCursor({ queue: null, runner: null, ...next }),
+    }
+  }
+
+  /** @throws StarflowError SF802 */
+  async events(scope: Scope, runId: string, page: EventPage): Promise<readonly RunEventView[]> {
+    return await this.#first(runId, (placement) => placement.events(scope, runId, page))
+  }
+
+  /** @throws StarflowError SF802 */
+  async follow(scope: Scope, runId: string, after: string | undefined): Promise<EventFollower> {
+    return await this.#first(runId, (placement) => placement.follow(scope, runId, after))
+  }
+
+  /** @throws StarflowError SF802 */
+  async cancel(scope: Scope, runId: string, reason: string): Promise<boolean> {
+    return await this.#first(runId, (placement) => placement.cancel(scope, runId, reason))
+  }
+
+  /** @throws StarflowError SF802 */
+  async retry(scope: Scope, runId: string): Promise<boolean> {
+    return await this.#first(runId, (placement) => placement.retry(scope, runId))
+  }
+
+  /** Oldest first. */
+  async openWaits(scope: Scope, limit: number): Promise<readonly OpenWait[]> {
+    const waits = await Promise.all(this.#placements.map((placement) => placement.openWaits(scope, limit)))
+    return waits
+      .flat()
+      .sort((left, right) => compareText(left.openedAt ?? '', right.openedAt ?? ''))
+      .slice(0, limit)
+  }
+
+  /** @throws StarflowError SF209, SF802 */
+  async resumeWait(scope: Scope, runId: string, stepSlug: string, payload: Json): Promise<ResumeAnswer> {
+    return await this.#first(runId, (placement) => placement.resumeWait(scope, runId, stepSlug, payload))
+  }
+
+  /** @throws StarflowError SF207, SF208, SF209 */
+  async resumeWithToken(token: string, payload: Json): Promise<ResumedWait> {
+    const target =
+      this.#placements.find(({ placement }) => placement === placementOfToken(token)) ?? this.#placements[0]!
+    return await target.resumeWithToken(token, payload)
+  }
+
+  async #placementFor(flowSlug: string, wanted: Placement | undefined): Promise<RunPlacement> {
+    const reasons: string[] = []
+    for (const candidate of this.#placements) {
+      if (wanted !== undefined && candidate.placement !== wanted) continue
+      const reason = await candidate.whyNot(flowSlug)
+      if (reason === undefined) return candidate
+      if (wanted !== undefined) throw unavailable(flowSlug, wanted, reason)
+      reasons.push(reason.detail)
+    }
+    if (wanted !== undefined) throw unavailable(flowSlug, wanted, NO_DATABASE)
+    throw new StarflowError({
+      code: 'SF201',
+      message: `Flow "${flowSlug}" is not known here.`,
+      detail: reasons.join(' '),
+      hint: 'Check the slug, which counts case; /api/flows lists the flows.',
+      fields: { flowSlug },
+    })
+  }
+
+  /** Run ids are unique over placements: the first that knows the run answers. */
+  async #first<T>(runId: string, ask: (placement: RunPlacement) => Promise<T | undefined>): Promise<T> {
+    for (const placement of this.#placements) {
+      const answer = await ask(placement)
+      if (answer !== undefined) return answer
+    }
+    throw new StarflowError({
+      code: 'SF802',
+      message: `Run ${runId} does not exist.`,
+      detail: 'There is none of this id in the workspace that the request is about.',
+      hint: 'Check the id and the workspace.',
+      fields: { runId },
+    })
+  }
+}
+
+const NO_DATABASE = {
+  detail: 'This server has no database to start it in.',
+  hint: 'Set SUPABASE_URL, its key and SUPABASE_DB_URL, or start the run on a runner.',
+}
+
+/** How many runs of each list the first `limit` of all are, when each list keeps its own order. */
+function mergedCounts(lists: readonly ListedRuns[], limit: number): number[] {
+  const counts = lists.map(() => 0)
+  for (let taken = 0; taken < limit; taken++) {
+    const heads = lists.map((list, index) => list.runs[counts[index]!]?.createdAt)
+    const newest = heads.reduce<string | undefined>(
+      (found, head) => (head !== undefined && (found === undefined || head > found) ? head : found),
+      undefined,
+    )
+    if (newest === undefined) break
+    counts[heads.indexOf(newest)]!++
+  }
+  return counts
+}
+
+/** Null behind the last run; what was not reached stays where it was. */
+async function cursorBehind(
+  list: ListedRuns,
+  count: number,
+  from: string | null | undefined,
+): Promise<string | null | undefined> {
+  if (count === list.runs.length && !list.hasMore) return null
+  return count === 0 ? from : await list.cursorBehind(count)
+}
+
+function newestFirst(runs: readonly RunSummary[]): readonly RunSummary[] {
+  return [...runs].sort((left, right) => compareText(right.createdAt, left.createdAt))
+}
+
+function compareText(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0
+}
+
+/** What the body of a wait token claims, which its placement then verifies. Undefined for what cannot be one. */
+function placementOfToken(token: string): string | undefined {
+  try {
+    const body: unknown = JSON.parse(Buffer.from(token.split('.')[2] ?? '', 'base64url').toString('utf8'))
+    return (body as { placement?: string }).placement
+  } catch {
+    return undefined
+  }
+}
+
+function unavailable(
+  flowSlug: string,
+  placement: Placement,
+  { detail, hint }: { readonly detail: string; readonly hint: string },
+): StarflowError {
+  return new StarflowError({
+    code: 'SF910',
+    message: `Flow "${flowSlug}" cannot run in placement "${placement}" here.`,
+    detail,
+    hint,
+    fields: { flowSlug, placement },
+  })
+}
+
+function poolIsForRunners(flowSlug: string): StarflowError {
+  return unavailable(flowSlug, 'queue', {
+    detail: 'A pool says which runners may claim the run, and workers of step queues have none.',
+    hint: 'Leave pool out, or set placement to runner.',
+  })
+}

@@ -1,0 +1,84 @@
+import type { Listener } from './http/listener.ts'
+import type { ServerLog } from './log.ts'
+import type { Readiness } from './readiness.ts'
+import type { ServiceGroup } from './service.ts'
+
+/** What of a runner the server steers. */
+export interface DrainableRunner {
+  readonly activeRuns: number
+  start(): Promise<void>
+  drain(timeoutMs: number): Promise<void>
+}
+
+export interface ServerParts {
+  readonly readiness: Readiness
+  readonly services: ServiceGroup
+  /** Undefined where the role claims nothing. */
+  readonly runner: DrainableRunner | undefined
+  readonly drainTimeoutMs: number
+  readonly listen: () => Promise<Listener>
+  /** Ends streams. */
+  readonly stopStreams: () => void
+  readonly closeStorage: () => Promise<void>
+  readonly log: ServerLog
+}
+
+/** One process of Starflow, from its first answer to its last. */
+export class StarflowServer {
+  readonly #parts: ServerParts
+  #listener: Listener | undefined
+  #draining: Promise<void> | undefined
+
+  constructor(parts: ServerParts) {
+    this.#parts = parts
+  }
+
+  /** Once it has started. */
+  get url(): string {
+    return this.#listener?.url ?? ''
+  }
+
+  /**
+   * Listens first, so that a taken port claims nothing; it is ready when everything has started. When it fails, the storage is
+   * left to whoever opened it.
+   */
+  async start(): Promise<void> {
+    const { readiness, runner, services, listen } = this.#parts
+    try {
+      this.#listener = await listen()
+      await runner?.start()
+      await services.start()
+    } catch (error) {
+      await runner?.drain(0)
+      await this.#listener?.close()
+      throw error
+    }
+    readiness.ready()
+  }
+
+  /**
+   * Ends in the order of the runbook; twice is fine:
+   *
+   * 1. `/readyz` answers 503, so that nobody sends anything new
+   * 2. claiming stops, and so does what else begins work by itself
+   * 3. active runs get the drain timeout; what is left then is found by the sweep of another process
+   * 4. streams end, answers under way are finished, the port and the storage close
+   *
+   * Requests are answered until step 4: a run that waits for one of them can still end.
+   */
+  drain(): Promise<void> {
+    this.#draining ??= this.#drain()
+    return this.#draining
+  }
+
+  async #drain(): Promise<void> {
+    const { readiness, services, runner, drainTimeoutMs, stopStreams, closeStorage, log } = this.#parts
+    readiness.drain()
+    log.info({ activeRuns: runner?.activeRuns ?? 0, drainTimeoutMs }, 'draining')
+    await Promise.all([services.stop(), runner?.drain(drainTimeoutMs)])
+    stopStreams()
+    await this.#listener?.close()
+    await closeStorage()
+    log.info({}, 'stopped')
+  }
+}
