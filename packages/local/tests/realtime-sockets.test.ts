@@ -140,6 +140,19 @@ describe('sockets', () => {
     expect(realtime.hub.isEmpty).toBe(true)
   })
 
+  test('a join whose policy loses its connection is refused, and the next one is not', async () => {
+    const holder = database.connect()
+    await holder`select pg_advisory_lock(7)`
+    const client = await PhoenixClient.connect(url)
+    const joined = client.join('slow', PRIVATE, tokenOf())
+    const end = () => database.as('supabase_admin')`
+      select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and objid = 7 and not granted`
+    await expect.poll(async () => (await end()).length).toBe(1)
+    expect(await joined).toMatchObject(reply('error', 'UnableToReachDatabase: try again'))
+    await holder`select pg_advisory_unlock(7)`
+    expect(await client.join('slow', PRIVATE, tokenOf())).toMatchObject(reply('ok'))
+  })
+
   test('a topic that is joined again has one channel', async () => {
     const topic = newTopic()
     const client = await PhoenixClient.connect(url)

@@ -1,5 +1,6 @@
-import type { Sql, TransactionSql } from 'postgres'
+import type { PoolClient } from 'pg'
 import type { ApiCaller } from '../access/api-caller.ts'
+import { isSqlError, type TransactionPool } from '../database/transaction-pool.ts'
 
 /** So that a policy that waits for something does not hold up a join for ever. */
 const POLICY_TIMEOUT_MS = 5_000
@@ -9,63 +10,55 @@ const POLICY_TIMEOUT_MS = 5_000
  * select a message of the topic may listen, who may insert one may send. Both are tried out, and rolled back.
  */
 export class ChannelAuthorisation {
-  readonly #sql: Sql
+  readonly #transactions: TransactionPool
 
   /** As the superuser, who may write the message that the caller tries to see. */
-  constructor(sql: Sql) {
-    this.#sql = sql
+  constructor(transactions: TransactionPool) {
+    this.#transactions = transactions
   }
 
-  async mayListen(caller: ApiCaller, topic: string): Promise<boolean> {
-    return this.#tryOut(async (transaction) => {
-      const [message] = await transaction<[{ id: string }]>`
-        insert into realtime.messages (topic, extension, private) values (${topic}, 'broadcast', true) returning id`
-      await become(transaction, caller, topic)
-      const seen = await transaction`select from realtime.messages where id = ${message.id}`
-      return seen.length === 1
+  mayListen(caller: ApiCaller, topic: string): Promise<boolean> {
+    return this.#tryOut(async (client) => {
+      const { rows } = await client.query<{ id: string }>(`${INSERT_MESSAGE} returning id`, [topic])
+      if (!(await become(client, caller, topic))) return false
+      const seen = await client.query('select from realtime.messages where id = $1', [rows[0]?.id])
+      return seen.rowCount === 1
     })
   }
 
-  async maySend(caller: ApiCaller, topic: string): Promise<boolean> {
-    return this.#tryOut(async (transaction) => {
-      await become(transaction, caller, topic)
-      await transaction`
-        insert into realtime.messages (topic, extension, private) values (${topic}, 'broadcast', true)`
+  maySend(caller: ApiCaller, topic: string): Promise<boolean> {
+    return this.#tryOut(async (client) => {
+      if (!(await become(client, caller, topic))) return false
+      await client.query(INSERT_MESSAGE, [topic])
       return true
     })
   }
 
   /** What Postgres refuses is not allowed. Throws where it cannot be asked. */
-  async #tryOut(attempt: (transaction: TransactionSql) => Promise<boolean>): Promise<boolean> {
-    let isAllowed = false
-    const rollback = new Error('roll back')
+  async #tryOut(attempt: (client: PoolClient) => Promise<boolean>): Promise<boolean> {
     try {
-      await this.#sql.begin(async (transaction) => {
-        isAllowed = await attempt(transaction)
-        throw rollback
-      })
+      return await this.#transactions.run(attempt, { end: 'rollback' })
     } catch (error) {
-      if (error === rollback) return isAllowed
-      if (isSqlRefusal(error)) return false
+      // 08 and 57P: the connection ended or is being ended.
+      if (isSqlError(error) && !/^(08|57P)/.test(error.code)) return false
       throw error
     }
-    return false
   }
 }
 
-/** The roles are those that the API may become, and no other, whoever signed the token. */
-async function become(transaction: TransactionSql, { role, claims }: ApiCaller, topic: string): Promise<void> {
-  const [api] = await transaction<[{ knows: boolean }]>`
-    select coalesce(pg_has_role('authenticator', oid, 'member') and not rolsuper, false) as knows
-    from pg_roles where rolname = ${role}`
-  if (api?.knows !== true) throw Object.assign(new Error('not a role of the API'), { code: '42501' })
-  await transaction`
-    select set_config('role', ${role}, true), set_config('request.jwt.claims', ${JSON.stringify(claims)}, true),
-      set_config('realtime.topic', ${topic}, true), set_config('statement_timeout', ${`${POLICY_TIMEOUT_MS}`}, true)`
-}
+const INSERT_MESSAGE = `insert into realtime.messages (topic, extension, private) values ($1, 'broadcast', true)`
 
-function isSqlRefusal(error: unknown): boolean {
-  const code = error instanceof Error ? (error as { code?: unknown }).code : undefined
-  // 08 and 57P: the connection ended or is being ended.
-  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !/^(08|57P)/.test(code)
+/** False for a role that is none of the API's: the token may be signed by whomever, such a role is above all policies. */
+async function become(client: PoolClient, { role, claims }: ApiCaller, topic: string): Promise<boolean> {
+  const { rows } = await client.query<{ isOfApi: boolean }>(
+    `select pg_has_role('authenticator', oid, 'member') as "isOfApi" from pg_roles where rolname = $1`,
+    [role],
+  )
+  if (rows[0]?.isOfApi !== true) return false
+  await client.query(
+    `select set_config('request.jwt.claims', $2, true), set_config('realtime.topic', $3, true),
+       set_config('statement_timeout', $4, true), set_config('role', $1, true)`,
+    [role, JSON.stringify(claims), topic, String(POLICY_TIMEOUT_MS)],
+  )
+  return true
 }

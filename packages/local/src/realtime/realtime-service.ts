@@ -6,6 +6,7 @@ import { type WebSocket, WebSocketServer } from 'ws'
 import { type ApiCaller, identifyRequest } from '../access/api-caller.ts'
 import type { ApiKeys } from '../access/api-keys.ts'
 import { refusalOf } from '../access/refusal.ts'
+import { TransactionPool } from '../database/transaction-pool.ts'
 import { answersPreflight } from '../http/cors.ts'
 import type { GatewayService } from '../http/gateway-service.ts'
 import { sendJson } from '../http/send-json.ts'
@@ -26,7 +27,10 @@ export interface RealtimeServiceOptions {
 /** Topic, references and quotes of a message come on top of its payload. */
 const MAX_FRAME_BYTES = MAX_BROADCAST_BYTES + 64 * 1024
 const CLOSE_GRACE_MS = 500
-const MAX_CONNECTIONS = 4
+const APPLICATION_NAME = 'realtime'
+/** Of those that read messages, and of those that try out policies. */
+const MAX_READING_CONNECTIONS = 1
+const MAX_TRYING_CONNECTIONS = 4
 
 /** `/realtime/v1`: broadcasts between clients, and from the database to clients. See README.md. */
 export class RealtimeService implements GatewayService {
@@ -34,6 +38,7 @@ export class RealtimeService implements GatewayService {
   readonly hub = new ChannelHub()
   readonly #keys: ApiKeys
   readonly #sql: Sql
+  readonly #transactions: TransactionPool
   readonly #authorisation: ChannelAuthorisation
   readonly #listener: BroadcastListener
   readonly #sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_FRAME_BYTES, perMessageDeflate: false })
@@ -42,11 +47,16 @@ export class RealtimeService implements GatewayService {
   constructor({ databaseUrl, keys }: RealtimeServiceOptions) {
     this.#keys = keys
     this.#sql = postgres(databaseUrl, {
-      max: MAX_CONNECTIONS,
+      max: MAX_READING_CONNECTIONS,
       onnotice: () => {},
-      connection: { application_name: 'realtime' },
+      connection: { application_name: APPLICATION_NAME },
     })
-    this.#authorisation = new ChannelAuthorisation(this.#sql)
+    this.#transactions = new TransactionPool({
+      url: databaseUrl,
+      name: APPLICATION_NAME,
+      maxConnections: MAX_TRYING_CONNECTIONS,
+    })
+    this.#authorisation = new ChannelAuthorisation(this.#transactions)
     this.#listener = new BroadcastListener({
       sql: this.#sql,
       onBroadcast: (broadcast) => this.hub.broadcast(broadcast),
@@ -68,6 +78,7 @@ export class RealtimeService implements GatewayService {
     await Promise.race([Promise.all(closed), delay(CLOSE_GRACE_MS, undefined, { ref: false })])
     for (const client of clients) client.terminate()
     await Promise.all(closed)
+    await this.#transactions.stop()
     await this.#listener.stop()
     await this.#sql.end({ timeout: 1 })
   }

@@ -1,3 +1,5 @@
+import { isSqlError } from '../database/transaction-pool.ts'
+
 /** What PostgREST answers when it refuses: the four parts of its JSON, and the HTTP status. */
 export class RestError extends Error {
   readonly status: number
@@ -24,13 +26,6 @@ export class RestError extends Error {
   toJSON(): Record<'code' | 'details' | 'hint' | 'message', string | null> {
     return { code: this.code, details: this.details, hint: this.hint, message: this.message }
   }
-}
-
-/** An error of Postgres, as the driver gives it. */
-interface SqlError extends Error {
-  readonly code: string
-  readonly detail?: string
-  readonly hint?: string
 }
 
 /** PostgREST's table of SQLSTATEs: the longest beginning that fits decides; what is not in it is the caller's fault, 400. */
@@ -83,7 +78,7 @@ function statusOf(code: string, isAnonymous: boolean): number {
 }
 
 /** `raise sqlstate 'PGRST'`: a function composes the whole answer, in JSON. */
-function raisedAnswer(error: SqlError): RestError {
+function raisedAnswer(error: Error & { readonly detail?: string | undefined }): RestError {
   try {
     const { code, message, details, hint } = JSON.parse(error.message) as Record<string, string | null>
     const { status } = JSON.parse(error.detail ?? '') as { status: number }
@@ -109,9 +104,4 @@ function unreachable(error: unknown): RestError {
     })
   }
   return new RestError({ status: 503, code: 'PGRST001', message: 'Database client error. Retrying the connection.' })
-}
-
-function isSqlError(error: unknown): error is SqlError {
-  const code = error instanceof Error ? (error as Partial<SqlError>).code : undefined
-  return typeof code === 'string' && (/^[0-9A-Z]{5}$/.test(code) || code === 'PGRST')
 }

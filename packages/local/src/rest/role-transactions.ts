@@ -1,5 +1,6 @@
-import pg, { type PoolClient } from 'pg'
+import type { PoolClient } from 'pg'
 import type { ApiCaller } from '../access/api-caller.ts'
+import { TransactionPool } from '../database/transaction-pool.ts'
 import { quoteIdentifier } from './sql-text.ts'
 
 /** For whom a transaction is, and what its functions and policies may ask about the request. */
@@ -13,58 +14,32 @@ export interface RequestContext {
 }
 
 const MAX_CONNECTIONS = 10
-const ACQUIRE_TIMEOUT_MS = 10_000
 
 /**
  * Runs each request in a transaction of its own as the role of its caller: the connections belong to `authenticator`, which
  * has no rights but to become one of the API roles. What is set here ends with the transaction.
  */
 export class RoleTransactions {
-  readonly #pool: pg.Pool
-  readonly #active = new Set<PoolClient>()
+  readonly #pool: TransactionPool
 
   /** `url` is the database as `authenticator`. */
   constructor(url: string) {
-    this.#pool = new pg.Pool({
-      connectionString: url,
-      max: MAX_CONNECTIONS,
-      connectionTimeoutMillis: ACQUIRE_TIMEOUT_MS,
-      application_name: 'rest',
-      // A statement whose caller is gone ends within a second, instead of at its timeout.
-      options: '-c client_connection_check_interval=1000',
-    })
-    // A connection that is lost, idle or under a request, is replaced; the statement that it breaks tells its own request.
-    this.#pool.on('connect', (client) => client.on('error', () => {}))
-    this.#pool.on('error', () => {})
+    this.#pool = new TransactionPool({ url, name: 'rest', maxConnections: MAX_CONNECTIONS })
   }
 
-  async run<T>(context: RequestContext, work: (client: PoolClient) => Promise<T>): Promise<T> {
-    const client = await this.#pool.connect()
-    this.#active.add(client)
-    let isBroken = false
-    try {
-      await client.query(context.isReadOnly ? 'begin read only' : 'begin')
-      await client.query(PRELUDE, preludeOf(context))
-      const result = await work(client)
-      await client.query('commit')
-      return result
-    } catch (error) {
-      await client.query('rollback').catch(() => {
-        isBroken = true
-      })
-      throw error
-    } finally {
-      this.#active.delete(client)
-      client.release(isBroken)
-    }
+  run<T>(context: RequestContext, work: (client: PoolClient) => Promise<T>): Promise<T> {
+    return this.#pool.run(
+      async (client) => {
+        await client.query(PRELUDE, preludeOf(context))
+        return work(client)
+      },
+      { isReadOnly: context.isReadOnly },
+    )
   }
 
   /** Breaks off what runs, and settles when no connection is open. */
-  async stop(): Promise<void> {
-    if (this.#pool.ending) return
-    const ended = this.#pool.end()
-    for (const client of this.#active) client.connection.stream.destroy()
-    await ended
+  stop(): Promise<void> {
+    return this.#pool.stop()
   }
 }
 
