@@ -1,9 +1,9 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { TransactionSql } from 'postgres'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { flakyProxy } from '../../../tests/support/flaky-proxy.ts'
 import { type Runtime, runtimeCommand } from '../../../tests/support/runtimes.ts'
 import { testDatabase } from '../../../tests/support/test-database.ts'
@@ -13,6 +13,13 @@ const database = await testDatabase()
 const { sql } = database
 const proxy = await flakyProxy(database.url)
 afterAll(() => proxy.close())
+
+/** A test that runs out of time leaves no program behind. */
+const children = new Set<ChildProcess>()
+afterEach(() => {
+  for (const child of children) child.kill('SIGKILL')
+  children.clear()
+})
 
 const PROGRAM = fileURLToPath(new URL('./support/cut-transaction.ts', import.meta.url))
 
@@ -41,6 +48,7 @@ async function run(runtime: Runtime, kind: 'guarded' | 'bare', cut: Cut, scenes:
   const child = spawn(command, [...args, proxy.url, kind, ...scenes], {
     env: { ...process.env, DENO_NO_UPDATE_CHECK: '1' },
   })
+  children.add(child)
   const outcomes = new Map<string, string>()
   let errors = ''
   child.stderr.on('data', (data: Buffer) => {
