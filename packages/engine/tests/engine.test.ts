@@ -352,3 +352,32 @@ test('the seam of schedules: one task at a time, in the order that is picked', a
   await engine({ runConcurrency: 1, pick: (tasks) => tasks.at(-1)! }).run(flow, [1, 2, 3])
   expect(order).toEqual(['other', 'each 3', 'each 2', 'each 1'])
 })
+
+test('a run that is drained ends what is under way, starts nothing more, and goes on from there later', async () => {
+  const drain = new AbortController()
+  const began = deferred()
+  const mayEnd = deferred()
+  const ran: string[] = []
+  const flow = new Flow<number>({ slug: 'drained' })
+    .step({ slug: 'first' }, async (n) => {
+      ran.push('first')
+      began.resolve()
+      await mayEnd.promise
+      return n
+    })
+    .step({ slug: 'second', dependsOn: ['first'] }, ({ first }) => {
+      ran.push('second')
+      return first + 1
+    })
+  const runId = '019b0000-0000-7000-8000-000000000003'
+  const run = engine().run(flow, 1, { runId, drainSignal: drain.signal })
+  await began.promise
+  drain.abort()
+  mayEnd.resolve()
+  expect(await run).toMatchObject({ end: 'released' })
+  expect(await store().adapter.readRun(runId)).toMatchObject({ status: 'queued', claimState: 'queued', leasedBy: null })
+  expect(ran).toEqual(['first'])
+
+  expect(await engine().run(flow, 1, { runId })).toMatchObject({ end: 'success', output: { second: 2 } })
+  expect(ran).toEqual(['first', 'second'])
+})

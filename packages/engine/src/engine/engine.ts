@@ -20,7 +20,7 @@ import { type Clock, DatabaseTime, systemClock } from './clock.ts'
 import { untilAnswered } from './durable-writes.ts'
 import type { EngineEvent, EngineEventBody } from './events.ts'
 import { planFlow } from './flow-plan.ts'
-import { type ExecutionEnd, type PickTask, RunExecution } from './run-execution.ts'
+import { type ExecutionEnd, type ExecutionResult, type PickTask, RunExecution } from './run-execution.ts'
 import { RunState } from './run-state.ts'
 import type { EngineResources } from './step-context.ts'
 
@@ -49,6 +49,8 @@ export interface StartOptions {
   readonly runId?: string
   readonly workspaceId?: string
   readonly env?: string
+  /** Once aborted nothing more of the run is started; when what is under way has ended, the run is given back to the queue. */
+  readonly drainSignal?: AbortSignal
 }
 
 /** A run as it stands when its execution here is over. */
@@ -113,7 +115,8 @@ export class Engine {
     try {
       // Null where nothing is kept. A run that exists already goes on as what it is.
       const record = await this.#ask('readRun', () => adapter.readRun(start.runId))
-      const result = await (await this.#open(flow, record ?? start, claim, record?.leaseUntil)).execute()
+      const execution = await this.#open(flow, record ?? start, claim, record?.leaseUntil)
+      const result = await executeUntilDrained(execution, options.drainSignal)
       return {
         runId: start.runId,
         end: result.end,
@@ -224,6 +227,17 @@ export class Engine {
       isStopped = true
       takeBack()
     }
+  }
+}
+
+async function executeUntilDrained(execution: RunExecution, drainSignal = NEVER): Promise<ExecutionResult> {
+  const drain = () => execution.drain()
+  drainSignal.addEventListener('abort', drain)
+  if (drainSignal.aborted) drain()
+  try {
+    return await execution.execute()
+  } finally {
+    drainSignal.removeEventListener('abort', drain)
   }
 }
 

@@ -75,6 +75,7 @@ export class RunExecution {
   readonly #activeByStep = new Map<string, number>()
   #stopReason: StopReason | undefined
   #crash: { readonly error: unknown } | undefined
+  #isDraining = false
   #hasChanged = false
   #wake = () => {}
 
@@ -117,6 +118,12 @@ export class RunExecution {
     }
   }
 
+  /** Starts nothing more; when what is under way has ended, the run is given back to the queue, unless that was its end. */
+  drain(): void {
+    this.#isDraining = true
+    this.#notify()
+  }
+
   /** Ends the execution without another write: the run is no longer this process's, or will soon not be. */
   stop(reason: StopReason): void {
     if (this.#stopReason !== undefined) return
@@ -137,6 +144,11 @@ export class RunExecution {
       await this.#writeTransitions()
       const outcome = state.outcome()
       if (outcome !== undefined) return await this.#end(outcome)
+      if (this.#isDraining) {
+        if (this.#active.size === 0) return await this.#release(0, 'drain')
+        await this.#change(undefined)
+        continue
+      }
       this.#startReadyTasks()
       const dueInMs = this.#dueInMs()
       if (this.#active.size === 0) {
@@ -144,7 +156,7 @@ export class RunExecution {
           if (await this.#enterWaits()) return { end: 'paused' }
           continue
         }
-        if (dueInMs > LONG_DELAY_MS) return await this.#release(dueInMs)
+        if (dueInMs > LONG_DELAY_MS) return await this.#release(dueInMs, 'delay')
       }
       await this.#change(dueInMs)
     }
@@ -398,10 +410,10 @@ export class RunExecution {
     return { end: 'error', failure }
   }
 
-  /** A long delay holds no lease: until then the run is nobody's. */
-  async #release(delayMs: number): Promise<ExecutionResult> {
+  /** A long delay holds no lease, and neither does a process that ends: until then the run is nobody's. */
+  async #release(delayMs: number, reason: 'delay' | 'drain'): Promise<ExecutionResult> {
     const { adapter, run } = this.#options
-    const release = { delayMs: Math.ceil(delayMs), reason: 'delay' }
+    const release = { delayMs: Math.ceil(delayMs), reason }
     await this.#writes.last('releaseRun', () => adapter.releaseRun(run.runId, release))
     return { end: 'released' }
   }
