@@ -1,69 +1,115 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
+import { restGateway } from '../../../tests/support/rest-gateway.ts'
+import { testDatabase } from '../../../tests/support/test-database.ts'
 import { LocalWorkflowStateAdapter } from '../src/adapters/local/index.ts'
+import { SupabaseWorkflowStateAdapter } from '../src/adapters/supabase/index.ts'
+import type { QueueingStateAdapter } from '../src/state-adapter.ts'
 import { countingFlow } from './support/counting-flow.ts'
 import { type LineProcess, startLineProcess } from './support/line-process.ts'
 import { enqueueFlow } from './support/queued-flow.ts'
 
-let folder: string
-let path: string
-let adapter: LocalWorkflowStateAdapter
-const processes: LineProcess[] = []
+/** A store that several processes share. */
+interface SharedStore {
+  readonly adapter: QueueingStateAdapter
+  /** What a process opens it with. */
+  readonly address: string
+  close(): Promise<void>
+}
 
-beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'starflow-killed-'))
-  path = join(folder, 'runs.db')
-  adapter = await LocalWorkflowStateAdapter.open({ path })
-})
+const database = await testDatabase()
+const gateway = await restGateway(database, ['public', 'starflow'])
+
+const stores: readonly { readonly name: string; readonly open: () => Promise<SharedStore> }[] = [
+  {
+    name: 'SQLite',
+    async open() {
+      const folder = mkdtempSync(join(tmpdir(), 'starflow-killed-'))
+      const address = join(folder, 'runs.db')
+      const adapter = await LocalWorkflowStateAdapter.open({ path: address })
+      return {
+        ...{ adapter, address },
+        close: async () => {
+          await adapter.close()
+          rmSync(folder, { recursive: true, force: true })
+        },
+      }
+    },
+  },
+  {
+    name: 'Supabase',
+    async open() {
+      const project = { ...gateway, databaseUrl: database.url }
+      const adapter = SupabaseWorkflowStateAdapter.open(project)
+      return { adapter, address: JSON.stringify(project), close: () => adapter.close() }
+    },
+  },
+]
+
+let store: SharedStore
+const processes: LineProcess[] = []
 
 afterEach(async () => {
   for (const { child, ended } of processes.splice(0)) {
     child.kill('SIGKILL')
     await ended
   }
-  await adapter.close()
-  rmSync(folder, { recursive: true, force: true })
+  await store.close()
 })
 
 function startRunner(pace?: 'quick'): LineProcess {
   const script = new URL('./support/runner-process.ts', import.meta.url).pathname
-  const started = startLineProcess(process.execPath, ['--import', 'tsx', script, path, ...(pace ? [pace] : [])])
+  const started = startLineProcess(process.execPath, [
+    '--import',
+    'tsx',
+    script,
+    store.address,
+    ...(pace ? [pace] : []),
+  ])
   processes.push(started)
   return started
 }
 
 const ran = ({ lines }: LineProcess) => lines.flatMap((line) => /^ran (\d+)$/.exec(line)?.[1] ?? []).map(Number)
 
-test('a map of 1 000 elements whose runner is killed in the middle resumes without repeating one', async () => {
-  const input = Array.from({ length: 1000 }, (_, n) => n)
-  const runId = await enqueueFlow(
-    adapter,
-    countingFlow(() => {}),
-    input,
-  )
-  const victim = startRunner('quick')
-  await victim.line(/^ran 500$/)
-  victim.child.kill('SIGKILL')
-  await victim.ended
-  const completed = new Set(
-    (await adapter.readEvents(runId))
-      .filter(({ type }) => type === 'node_complete')
-      .map(({ nodeId }) => Number(/\d+/.exec(nodeId!)![0])),
-  )
-  expect(completed.size).toBeGreaterThan(400)
-  expect(completed.size).toBeLessThan(1000)
+test.each(stores)(
+  'on $name a map of 1 000 elements whose runner is killed in the middle resumes without repeating one',
+  async ({ open }) => {
+    store = await open()
+    const { adapter } = store
+    const input = Array.from({ length: 1000 }, (_, n) => n)
+    const runId = await enqueueFlow(
+      adapter,
+      countingFlow(() => {}),
+      input,
+    )
+    const victim = startRunner('quick')
+    await victim.line(/^ran 500$/)
+    victim.child.kill('SIGKILL')
+    await victim.ended
+    const completed = new Set(
+      (await adapter.readEvents(runId))
+        .filter(({ type }) => type === 'node_complete')
+        .map(({ nodeId }) => Number(/\d+/.exec(nodeId!)![0])),
+    )
+    expect(completed.size).toBeGreaterThan(400)
+    expect(completed.size).toBeLessThan(1000)
 
-  const heir = startRunner('quick')
-  await heir.line(/^run\.ended/)
-  expect(ran(heir).sort((a, b) => a - b)).toEqual(input.filter((index) => !completed.has(index)))
-  expect(await adapter.readRun(runId)).toMatchObject({
-    ...{ status: 'success', claimAttempts: 2, output: { count: { count: 1000, sum: 999_000 } } },
-  })
-}, 120_000)
+    const heir = startRunner('quick')
+    await heir.line(/^run\.ended/)
+    expect(ran(heir).sort((a, b) => a - b)).toEqual(input.filter((index) => !completed.has(index)))
+    expect(await adapter.readRun(runId)).toMatchObject({
+      ...{ status: 'success', claimAttempts: 2, output: { count: { count: 1000, sum: 999_000 } } },
+    })
+  },
+  120_000,
+)
 
 test('with the real numbers, the run of a killed runner is claimed again within 60 s', async () => {
+  store = await stores[0]!.open()
+  const { adapter } = store
   const runId = await enqueueFlow(
     adapter,
     countingFlow(() => {}),
