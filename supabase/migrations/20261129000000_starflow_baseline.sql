@@ -5462,8 +5462,10 @@ comment on function starflow.enqueue_run(uuid, text, text, text, jsonb, uuid, te
 
 -- 70_engine/expire_old_leases.sql
 -- Waits for no run: what somebody locks is being written by its runner (then its lease may be refreshed), resumed, cancelled or swept
--- by another server, and is looked at again next time.
-create function starflow.expire_old_leases(ttl_ms bigint, max_losses integer, reason text default 'runner_lost')
+-- by another server, and is looked at again next time. At most max_rows runs of each kind in one call, so that no timeout of the
+-- statement can undo all of it again and again: whoever gets as many calls again.
+create function starflow.expire_old_leases(
+  ttl_ms bigint, max_losses integer, reason text default 'runner_lost', max_rows integer default 500)
 returns table (run_id uuid, outcome text)
 language plpgsql
 set search_path = '' set enable_seqscan = off
@@ -5479,7 +5481,8 @@ begin
     select * from starflow.workflow_runs r
     where r.lease_until < pgflow.clock()
        or (r.lease_until is null and r.claim_state = 'running' and r.claim_state_at < pgflow.clock() - starflow._milliseconds(ttl_ms))
-    order by r.id
+    order by r.lease_until
+    limit max_rows
     for no key update skip locked
   loop
     if starflow._has_ended(v_run.status) then
@@ -5494,6 +5497,7 @@ begin
     where r.id in (select w.run_id from starflow.workflow_waits w where w.status = 'open' and w.due_at <= pgflow.clock())
       and r.status = 'paused'
     order by r.id
+    limit max_rows
     for no key update skip locked
   loop
     -- A resume may have come in before the lock: then nothing is due any longer.
@@ -5505,7 +5509,7 @@ begin
     end if;
   end loop;
 end $$;
-comment on function starflow.expire_old_leases(bigint, integer, text) is
+comment on function starflow.expire_old_leases(bigint, integer, text, integer) is
   'The sweep: runs whose runner is lost go back to the queue, or end as abandoned after max_losses without progress; paused runs whose wait is due are queued. outcome: requeued, abandoned or wait_over.';
 
 -- 70_engine/heartbeat.sql

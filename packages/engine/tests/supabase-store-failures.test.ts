@@ -63,15 +63,3 @@ test('no failure repeats what was sent or what is kept, not even in its cause', 
     expect(JSON.stringify([failure, message, stack, cause])).not.toContain(gateway.serviceRoleKey)
   }
 })
-
-test('a log of more events than an answer of the project has rows is read whole', async () => {
-  const adapter = SupabaseWorkflowStateAdapter.open(gateway)
-  const runId = randomUUID()
-  await adapter.onRunStart(runId, start())
-  await database.sql`
-    insert into starflow.workflow_run_events (run_id, event_type, node_id, payload_json)
-    select ${runId}, 'node_complete', 'each[' || n || ']', '{}' from generate_series(1, 2500) n`
-  const events = await adapter.readEvents(runId)
-  expect(events).toHaveLength(2501)
-  expect(await adapter.readEvents(runId, { afterId: events[2399]!.id })).toHaveLength(101)
-})

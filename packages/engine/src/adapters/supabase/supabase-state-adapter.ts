@@ -41,6 +41,9 @@ export interface SupabaseStateOptions extends ProjectAccess {
   readonly databaseUrl?: string | undefined
 }
 
+/** What one call does or reads at most, where there may be any number. Below the 1000 rows that REST gives by default. */
+const BATCH_ROWS = 500
+
 /** What the adapters of one store share. */
 interface Store {
   readonly functions: StateFunctions
@@ -234,8 +237,19 @@ export class SupabaseWorkflowStateAdapter implements QueueingStateAdapter {
     await this.#functions.value('remove_runner', { runner_id: runnerId })
   }
 
+  /** A transaction for each batch: one that takes too long would be undone as a whole, at every sweep again. */
   async expireOldLeases(sweep: Parameters<RunQueue['expireOldLeases']>[0]): Promise<readonly SweptRun[]> {
-    const args = { ttl_ms: sweep.ttlMs, max_losses: sweep.maxLosses, reason: sweep.reason }
+    const args = { ttl_ms: sweep.ttlMs, max_losses: sweep.maxLosses, reason: sweep.reason, max_rows: BATCH_ROWS }
+    const swept: SweptRun[] = []
+    for (let found = BATCH_ROWS; found >= BATCH_ROWS; ) {
+      const batch = await this.#sweepBatch(args)
+      swept.push(...batch)
+      found = batch.length
+    }
+    return swept
+  }
+
+  async #sweepBatch(args: Arguments): Promise<readonly SweptRun[]> {
     const rows = await this.#functions.rows<{ run_id: string; outcome: SweptRun['outcome'] }>('expire_old_leases', args)
     return rows.map(({ run_id, outcome }) => ({ runId: run_id, outcome }))
   }
@@ -305,8 +319,15 @@ export class SupabaseWorkflowStateAdapter implements QueueingStateAdapter {
     runId: string,
     { afterId, limit }: { readonly afterId?: string | undefined; readonly limit?: number | undefined } = {},
   ): Promise<readonly RunEvent[]> {
-    const args = { run_id: runId, after_id: afterId, max_rows: limit }
-    return (await this.#functions.value<readonly EventRow[]>('read_events', args)).map(runEvent)
+    const events: RunEvent[] = []
+    for (let found = BATCH_ROWS; found >= BATCH_ROWS; ) {
+      const max_rows = Math.min(BATCH_ROWS, (limit ?? Number.POSITIVE_INFINITY) - events.length)
+      const args = { run_id: runId, after_id: events.at(-1)?.id ?? afterId, max_rows }
+      const batch = await this.#functions.value<readonly EventRow[]>('read_events', args)
+      events.push(...batch.map(runEvent))
+      found = batch.length
+    }
+    return events
   }
 
   async listRuns(query: RunQuery): Promise<RunPage> {
