@@ -1,6 +1,5 @@
-import { Flow, NonRetryableError, RetryLater, type RunnerContext } from '@starflow/dsl'
+import { Flow, NonRetryableError, RetryLater, type RunnerContext, type StandardSchemaV1 } from '@starflow/dsl'
 import { expect, test } from 'vitest'
-import { z } from 'zod'
 import { Engine, type EngineOptions } from '../src/engine/engine.ts'
 import type { RunEventType } from '../src/run-record.ts'
 import { useStore } from './conformance/adapter-factory.ts'
@@ -251,9 +250,19 @@ test('an output that JSON cannot hold fails its attempt and says where it is', a
 })
 
 test('an input that the schema refuses fails the run before anything runs', async () => {
-  const flow = new Flow({ slug: 'checked', input: z.object({ n: z.number() }) }).step({ slug: 'a' }, ({ n }) => n)
+  const schema: StandardSchemaV1<{ n: number }> = {
+    '~standard': {
+      ...{ version: 1, vendor: 'test' },
+      validate: (value) =>
+        typeof (value as { n: unknown }).n === 'number'
+          ? { value: value as { n: number } }
+          : { issues: [{ message: 'not a number', path: ['n'] }] },
+    },
+  }
+  const flow = new Flow({ slug: 'checked', input: schema }).step({ slug: 'a' }, ({ n }) => n)
   const result = await engine().run(flow, { n: 'one' } as unknown as { n: number })
-  expect(result).toMatchObject({ end: 'error', failure: { code: 'SF203' } })
+  const message = 'The input does not match the schema of flow "checked": $.n: not a number'
+  expect(result).toMatchObject({ end: 'error', failure: { code: 'SF203', message } })
   expect(await eventsOf(result.runId)).toEqual(['run_started', 'run_failed'])
 })
 

@@ -76,7 +76,7 @@ function failed(thrown: unknown): AttemptEnd {
   }
 }
 
-export function failureOf(thrown: unknown): RunFailure {
+function failureOf(thrown: unknown): RunFailure {
   const described = describeError(thrown)
   return isStarflowError(thrown) ? { ...described, code: thrown.code } : described
 }
