@@ -67,8 +67,8 @@ function findDatabase(options: DatabaseOptions, project: Project): Pick<Database
     code: 'SF630',
     message: 'There is no database to talk to.',
     detail:
-      'No --database-url, no DATABASE_URL, and neither starflow dev nor starflow demo --keep runs for this project.',
-    hint: 'Give --database-url postgresql://…, or start: starflow dev',
+      'No --database-url, no DATABASE_URL, and neither "starflow dev" nor "starflow demo --keep" runs for this project.',
+    hint: 'Give --database-url postgresql://…, or start: npx starflow dev',
   })
 }
 

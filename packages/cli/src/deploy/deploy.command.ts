@@ -90,7 +90,7 @@ async function runDeploy(names: readonly string[], options: DeployOptions, outpu
         throw error
       })
       output.result({ ...plan, isDryRun: false, restored })
-      output.line('\nDeployed. The next pings start the new workers. See: starflow coverage')
+      output.line('\nDeployed. The next pings start the new workers. See: npx starflow coverage')
     })
   } catch (error) {
     if (!interruption.signal.aborted) throw error

@@ -223,7 +223,7 @@ async function checkFunctions(sql: Sql): Promise<Finding[]> {
           check: 'worker functions',
           status: 'warning',
           message: `${row.name} has been fenced by "${row.fencedBy}" for ${Math.round(row.fenceHours ?? 0)} h.`,
-          hint: `If that is over: starflow restore ${row.name}`,
+          hint: `If that is over: npx starflow restore ${row.name}`,
         },
       ]
     }
@@ -233,7 +233,7 @@ async function checkFunctions(sql: Sql): Promise<Finding[]> {
           check: 'worker functions',
           status: row.reason === null ? 'warning' : 'problem',
           message: `${row.name} is disabled${row.reason === null ? '' : `: ${row.reason}`}.`,
-          hint: `Then: starflow restore ${row.name} --enable`,
+          hint: `Then: npx starflow restore ${row.name} --enable`,
         },
       ]
     }
@@ -277,7 +277,7 @@ async function checkCoverage(sql: Sql): Promise<Finding[]> {
         check: 'coverage',
         status: 'problem',
         message: `${route.flowSlug}.${route.stepSlug}: ${route.depth ?? 'no'} messages in ${route.queueName}, ${problem}.`,
-        hint: 'See: starflow coverage',
+        hint: 'See: npx starflow coverage',
       },
     ]
   })
@@ -295,7 +295,7 @@ async function checkUnsupported(sql: Sql): Promise<Finding[]> {
       check: 'unsupported messages',
       status: 'warning',
       message: rows.map((row) => `${row.count} in ${row.queue}`).join(', '),
-      hint: 'See: starflow queues unsupported',
+      hint: 'See: npx starflow queues unsupported',
     },
   ]
 }
@@ -309,7 +309,7 @@ async function checkDeadLetters(sql: Sql): Promise<Finding[]> {
       check: 'dead letters',
       status: 'warning',
       message: rows.map((row) => `${row.count} of ${row.queue}`).join(', '),
-      hint: `See: starflow queues redrive ${rows[0]!.queue} --dry-run`,
+      hint: `See: npx starflow queues redrive ${rows[0]!.queue} --dry-run`,
     },
   ]
 }

@@ -40,7 +40,9 @@ async function runFence(names: readonly string[], options: FenceOptions, output:
     const functions = await fence(sql, set, options.by ?? operatorName())
     output.result({ functions })
     for (const line of functionLines(functions)) output.line(line)
-    output.line('\nTheir workers claim nothing more and finish what they have started. Lift it with: starflow restore')
+    output.line(
+      '\nTheir workers claim nothing more and finish what they have started. Lift it with: npx starflow restore',
+    )
   })
 }
 
@@ -57,7 +59,7 @@ async function runRestore(names: readonly string[], options: FenceOptions, outpu
     const disabled = functions.filter((each) => !each.enabled)
     if (disabled.length > 0 && options.enable !== true) {
       output.line(`\nStill disabled, as the fence found them: ${disabled.map((each) => each.functionName).join(', ')}.`)
-      output.line('Enable them with: starflow restore --enable')
+      output.line('Enable them with: npx starflow restore --enable')
     }
   })
 }

@@ -192,6 +192,6 @@ function messageIds(texts: readonly string[]): string[] {
     code: 'SF610',
     message: `--message cannot be "${wrong}".`,
     detail: 'The id of a message is a whole number.',
-    hint: 'See them with: starflow queues redrive <queue> --dry-run',
+    hint: 'See them with: npx starflow queues redrive <queue> --dry-run',
   })
 }

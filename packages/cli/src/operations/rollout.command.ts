@@ -140,7 +140,7 @@ async function replaceInPlace(
     },
   )
   output.result({ ...plan, isDryRun: false, drainedWorkers: drained })
-  output.line('\nThe next pings start the new workers. See: starflow coverage')
+  output.line('\nThe next pings start the new workers. See: npx starflow coverage')
 
   function deployCommand(): DeployCommand | undefined {
     const [program, ...args] = command
@@ -171,7 +171,7 @@ function checkUsage(command: readonly string[], options: RolloutOptions): void {
     code: 'SF610',
     message: problem,
     detail: 'In place deploys what runs now anew; to a new version moves the starts from one concrete slug to another.',
-    hint: 'In place: starflow rollout --flow ordersV1. A new version: starflow deploy, then starflow rollout --to ordersV2 --from ordersV1',
+    hint: 'In place: npx starflow rollout --flow ordersV1. A new version: npx starflow deploy, then npx starflow rollout --to ordersV2 --from ordersV1',
   })
 }
 

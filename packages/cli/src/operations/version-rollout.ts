@@ -46,7 +46,7 @@ export async function rollOutVersion(
     isDryRun: rollout.dryRun === true,
   })
   if (old === undefined) {
-    output.line(`\nCallers may start ${to} now. The workers of older versions stay until: starflow drain-status`)
+    output.line(`\nCallers may start ${to} now. The workers of older versions stay until: npx starflow drain-status`)
   } else if (retired.length > 0) {
     output.line(`retired   ${retired.join(', ')}${rollout.dryRun === true ? ' (would be fenced)' : ''}`)
     output.line('\nDelete them when you like: supabase functions delete NAME')
@@ -101,7 +101,7 @@ function stillOpen({ flowSlug, openRuns, oldestOpenRunAt }: VersionDrain): Starf
     code: 'SF636',
     message: `"${flowSlug}" still has ${openRuns} open runs: its workers stay.`,
     detail: `The oldest was started at ${oldestOpenRunAt?.toISOString()}.`,
-    hint: 'Wait until they have ended (starflow drain-status), or cancel them: select pgflow.cancel_run(…).',
+    hint: 'Wait until they have ended (npx starflow drain-status), or cancel them: select pgflow.cancel_run(…).',
     fields: { flowSlug, openRuns },
   })
 }

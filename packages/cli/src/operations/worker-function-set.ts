@@ -16,7 +16,7 @@ export async function workerFunctionSet(sql: Sql, names: readonly string[], flow
     code: 'SF422',
     message: `Flow "${flowSlug}" has no worker function.`,
     detail: 'None has registered for one of its queues, and none is known under the name of one.',
-    hint: 'Deploy them: starflow deploy',
+    hint: 'Deploy them: npx starflow deploy',
     fields: { flowSlug },
   })
 }
@@ -45,6 +45,6 @@ function notNamed(isBoth: boolean): StarflowError {
     code: 'SF610',
     message: isBoth ? 'Names and --flow were both given.' : 'No worker function was named.',
     detail: 'A command takes either the names of worker functions or --flow with the slug of a flow.',
-    hint: 'For example: --flow ordersV1. The names are listed by: starflow functions list',
+    hint: 'For example: --flow ordersV1. The names are listed by: npx starflow functions list',
   })
 }
