@@ -17,6 +17,8 @@ import { CommandEnded } from './output/command-ended.ts'
 import { EXIT_CODES, type ExitCode } from './output/exit-codes.ts'
 import { createOutput, type Output, type OutputStreams } from './output/output.ts'
 import { printError } from './output/print-error.ts'
+import { addServerCommand } from './server/server.command.ts'
+import { addTokensCommands } from './server/tokens.commands.ts'
 
 /** The whole command line. `output` is made late, because `--json` of the command decides how it writes. */
 function createProgram(outputFor: (options: { json?: boolean }) => Output): Command {
@@ -40,6 +42,8 @@ function createProgram(outputFor: (options: { json?: boolean }) => Output): Comm
   addQueuesCommands(program, outputFor)
   addWorkersCommand(program, outputFor)
   addDoctorCommand(program, outputFor)
+  addServerCommand(program, outputFor)
+  addTokensCommands(program, outputFor)
   return program
 }
 

@@ -1,0 +1,29 @@
+import type { Command } from 'commander'
+import { CommandEnded } from '../output/command-ended.ts'
+import { EXIT_CODES } from '../output/exit-codes.ts'
+import type { Output } from '../output/output.ts'
+import { loadProject } from '../project/project.ts'
+import { loadFlows } from './load-flows.ts'
+
+/** Adds `starflow server`. */
+export function addServerCommand(program: Command, outputFor: (options: { json?: boolean }) => Output): void {
+  program
+    .command('server')
+    .description('Serve runs over HTTP and execute them, as STARFLOW_ROLE says: edge, runner or both.')
+    .addHelpText(
+      'after',
+      '\nIt is configured by its environment alone: see docs/reference/environment.md. The first SIGTERM or Ctrl-C drains it, the\nsecond one ends it at once. It logs JSON lines.',
+    )
+    .action(() => runServer(outputFor({})))
+}
+
+/** Until a signal; then it drains and ends with 0, so that a process manager sees an orderly end. */
+async function runServer(output: Output): Promise<void> {
+  // Only here: it brings the HTTP server, SQLite and more, for which no other command should wait.
+  const { endOnSignals, startServer } = await import('@starflow/server')
+  const project = await loadProject(process.cwd())
+  const server = await startServer({ flows: await loadFlows(project) })
+  if (output.isInteractive) output.line(`Listening at ${server.url} as ${server.identity.role}.`)
+  await endOnSignals(() => server.drain(), EXIT_CODES.interrupted)
+  throw new CommandEnded(EXIT_CODES.ok)
+}

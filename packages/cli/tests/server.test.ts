@@ -1,0 +1,105 @@
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { afterAll, describe, expect, test } from 'vitest'
+import { testDatabase } from '../../../tests/support/test-database.ts'
+import { starflow } from './support/run-starflow.ts'
+import { SampleProject } from './support/sample-project.ts'
+
+const BIN = fileURLToPath(new URL('../bin/starflow.mjs', import.meta.url))
+const OPERATOR = 'the-operators-token-of-this-test'
+
+const project = new SampleProject({
+  'supabase/functions/_flows/greet.ts': `
+    import { Flow, withStepQueues } from '@starflow/dsl'
+    export const greet = withStepQueues(new Flow<{ name: string }>({ slug: 'greetV1' }).step({ slug: 'say' }, ({ name }) => 'Hello ' + name))
+  `,
+})
+afterAll(() => project.dispose())
+
+/** `starflow server` in the project, ended after the tests of the file. */
+async function startServer(env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [BIN, 'server'], {
+    cwd: project.root,
+    env: { ...process.env, STARFLOW_PORT: '0', STARFLOW_API_TOKEN: OPERATOR, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  afterAll(() => void child.kill('SIGKILL'))
+  let errors = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors += text
+  })
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  const started = new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const { msg, url } = JSON.parse(line) as { msg: string; url?: string }
+      if (msg === 'started' && url !== undefined) resolve(url)
+    })
+    ended.then((code) => reject(new Error(`It ended with ${code}: ${errors}`)))
+  })
+  return { child, ended, started, errors: () => errors }
+}
+
+describe('starflow server', () => {
+  test('serves the flows of the project on SQLite, and ends with 0 when it was asked to', async () => {
+    const server = await startServer()
+    const url = await server.started
+    const created = await starflow(
+      'tokens',
+      'create',
+      '--workspace',
+      'shop',
+      '--sqlite',
+      `${project.root}/.starflow/runs.db`,
+      '--json',
+    )
+    const { token } = JSON.parse(created.stdout)
+    const response = await fetch(`${url}/api/runs`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ flow: 'greetV1', input: { name: 'Ana' } }),
+    })
+    const run = (await response.json()) as { runId: string; workspace: string }
+    expect([response.status, run.workspace]).toEqual([201, 'shop'])
+    const events = await fetch(`${url}/api/runs/${run.runId}/events`, {
+      headers: { authorization: `Bearer ${token}`, accept: 'text/event-stream' },
+    })
+    expect(await events.text()).toContain('event: run_completed')
+    server.child.kill('SIGTERM')
+    expect(await server.ended).toBe(0)
+  })
+
+  test('is refused with every problem of its environment', async () => {
+    const server = await startServer({ STARFLOW_API_TOKEN: '', STARFLOW_ROLE: 'edge' })
+    server.started.catch(() => {})
+    expect(await server.ended).toBe(1)
+    expect(server.errors()).toContain('error SF901: The configuration of the server has 2 problems.')
+    expect(server.errors()).toContain('does not go with SQLite')
+    expect(server.errors()).toContain('STARFLOW_API_TOKEN is required')
+  })
+})
+
+describe('starflow tokens', async () => {
+  const database = await testDatabase()
+  const tokens = (...args: string[]) => starflow('tokens', ...args, '--database-url', database.url)
+
+  test('makes a token, lists it without its secret, and revokes it', async () => {
+    const created = await tokens('create', '--workspace', 'shop', '--name', 'ci')
+    const token = created.stdout.split('\n')[0]!
+    expect(token).toMatch(/^sft_[0-9a-f]{16}_[\w-]{43}$/)
+    const [, tokenId, secret] = /^sft_([0-9a-f]+)_(.+)$/.exec(token)!
+    const listed = await tokens('list', '--workspace', 'shop')
+    expect(listed.stdout).toContain(tokenId!)
+    expect(listed.stdout).not.toContain(secret!)
+    expect((await tokens('revoke', tokenId!)).exitCode).toBe(0)
+    const [row] =
+      await database.sql`select revoked_at, secret_hash from starflow.api_tokens where token_id = ${tokenId!}`
+    expect(row!.revoked_at).toBeInstanceOf(Date)
+    expect(row!.secret_hash).not.toContain(secret!)
+  })
+
+  test('refuses a workspace that cannot be named, and a token that there is not', async () => {
+    expect((await tokens('create', '--workspace', 'a b')).stderr).toContain('SF610')
+    expect((await tokens('revoke', '0123456789abcdef')).stderr).toContain('SF912')
+  })
+})
