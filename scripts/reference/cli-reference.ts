@@ -19,7 +19,7 @@ export async function cliReference(helpOf: (path: readonly string[]) => Promise<
     const help = parseHelp(await helpOf(path))
     const commands = help.commands.map(({ term }) => term.split(' ')[0] as string).filter((name) => name !== 'help')
     // A command that only holds others has nothing to say beside its name; the program itself is the page.
-    if (path.length > 0 && help.options.length > 1) sections.push(sectionOf(path, help))
+    if (path.length > 0 && (help.commands.length === 0 || help.options.length > 1)) sections.push(sectionOf(path, help))
     for (const name of commands) await visit([...path, name])
   }
   await visit([])
@@ -39,7 +39,8 @@ function sectionOf(path: readonly string[], help: Help): string {
   const rows = [...help.arguments, ...help.options.filter(({ term }) => term !== '-h, --help')].map(
     ({ term, text }) => `| \`${term}\` | ${text.replaceAll('|', '\\|')} |`,
   )
-  return `## starflow ${path.join(' ')}\n\n${help.description}\n\n\`\`\`sh\n${help.usage}\n\`\`\`\n\n| | |\n|---|---|\n${rows.join('\n')}\n`
+  const table = rows.length === 0 ? '' : `\n| | |\n|---|---|\n${rows.join('\n')}\n`
+  return `## starflow ${path.join(' ')}\n\n${help.description}\n\n\`\`\`sh\n${help.usage}\n\`\`\`\n${table}`
 }
 
 /** Lines are joined again, so that the width of a terminal does not matter. */
