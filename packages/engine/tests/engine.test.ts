@@ -1,5 +1,6 @@
 import { Flow, NonRetryableError, RetryLater, type RunnerContext, type StandardSchemaV1 } from '@starflow/dsl'
 import { expect, test } from 'vitest'
+import { NullWorkflowStateAdapter } from '../src/adapters/null/index.ts'
 import { Engine, type EngineOptions } from '../src/engine/engine.ts'
 import type { RunEventType } from '../src/run-record.ts'
 import { useStore } from './conformance/adapter-factory.ts'
@@ -268,6 +269,17 @@ test('an input that the schema refuses fails the run before anything runs', asyn
 
 test('a flow without steps succeeds with nothing', async () => {
   expect(await engine().run(new Flow({ slug: 'empty' }), {})).toMatchObject({ end: 'success', output: {} })
+})
+
+test('without anything that keeps runs, a run is executed all the same', async () => {
+  const flow = new Flow<number[]>({ slug: 'unkept', ...quick })
+    .map({ slug: 'each' }, (n, ctx) => {
+      if (n === 2 && ctx.stepTask.attempt === 1) throw new Error('once')
+      return n
+    })
+    .step({ slug: 'sum', dependsOn: ['each'] }, ({ each }) => each.length)
+  const adapter = new NullWorkflowStateAdapter()
+  expect(await new Engine({ adapter }).run(flow, [1, 2, 3])).toMatchObject({ end: 'success', output: { sum: 3 } })
 })
 
 test('a transactional step is refused, and nothing is started', async () => {

@@ -63,3 +63,23 @@ test('a failure is said, and the next time comes all the same', async () => {
   await made.stop()
   expect(failures).toHaveLength(1)
 })
+
+test('one time that never ends is a failure, and the next one comes', async () => {
+  let times = 0
+  let done = () => {}
+  const twice = new Promise<void>((resolve) => {
+    done = resolve
+  })
+  const failures: unknown[] = []
+  const made = new RepeatingTask({
+    ...{ clock: systemClock, intervalMs: 1, patienceMs: 5, onFailure: (error) => void failures.push(error) },
+    once: async () => {
+      if (++times === 1) await new Promise(() => {})
+      done()
+    },
+  })
+  made.start()
+  await twice
+  await made.stop()
+  expect(failures).toEqual([new Error('There was no answer within 5 ms.')])
+})

@@ -6,6 +6,8 @@ export interface RepeatingTaskOptions {
   /** Between the end of one time and the begin of the next. */
   readonly intervalMs: number
   readonly once: () => Promise<void>
+  /** One time that goes on for longer is a failure, and is not waited for. Default: it may take as long as it likes. */
+  readonly patienceMs?: number
   /** Said, not thrown: the next time may succeed. */
   readonly onFailure: (error: unknown) => void
 }
@@ -39,11 +41,11 @@ export class RepeatingTask implements Service {
   }
 
   async #repeat(): Promise<void> {
-    const { clock, intervalMs, once, onFailure } = this.#options
+    const { clock, intervalMs, onFailure } = this.#options
     while (!this.#stopping.signal.aborted) {
       this.#isAwaited = false
       try {
-        await once()
+        await this.#once()
       } catch (error) {
         onFailure(error)
       }
@@ -51,5 +53,18 @@ export class RepeatingTask implements Service {
       this.#nap = new AbortController()
       await sleep(clock, intervalMs, this.#nap.signal)
     }
+  }
+
+  async #once(): Promise<void> {
+    const { clock, once, patienceMs } = this.#options
+    if (patienceMs === undefined) return await once()
+    let takeBack = () => {}
+    const late = new Promise<never>((_, reject) => {
+      takeBack = clock.after(patienceMs, () => reject(new Error(`There was no answer within ${patienceMs} ms.`)))
+    })
+    const work = once()
+    // What it fails with after that, nobody hears.
+    work.catch(() => {})
+    await Promise.race([work, late]).finally(takeBack)
   }
 }

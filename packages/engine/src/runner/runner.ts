@@ -180,11 +180,14 @@ export class Runner<const TFlows extends readonly AnyFlow[] = readonly AnyFlow[]
     })
   }
 
-  /** One for all: a runner with a thousand runs writes no more often than one with none. A failure costs no run. */
+  /**
+   * One for all: a runner with a thousand runs writes no more often than one with none. A failure costs no run, and neither
+   * does a connection that is dead without saying so: the next beat does not wait for this one.
+   */
   #makeHeartbeat(): Service {
     const { adapter, runnerPool, heartbeatIntervalMs = LEASE_HEARTBEAT_MS } = this.#options
     return new RepeatingTask({
-      ...{ clock: this.#clock, intervalMs: heartbeatIntervalMs },
+      ...{ clock: this.#clock, intervalMs: heartbeatIntervalMs, patienceMs: this.#leaseTtlMs / 3 },
       once: async () => {
         const { lost } = await adapter.heartbeat({
           ...{ runnerId: this.runnerId, runnerPool, ttlMs: this.#leaseTtlMs, capacity: this.#concurrency },
