@@ -1,9 +1,9 @@
 import { join, relative, resolve } from 'node:path'
-import { createInterface } from 'node:readline/promises'
 import { fileURLToPath } from 'node:url'
 import { isStarflowError, StarflowError } from '@starflow/errors'
 import type { Sql } from 'postgres'
 import type { Output } from '../output/output.ts'
+import { ask, canAsk } from '../output/question.ts'
 import { formatDuration } from '../output/text-table.ts'
 import { applyDemoSchema } from './apply-schema.ts'
 import { Chaos, lookForBusyWorkers } from './chaos.ts'
@@ -64,7 +64,7 @@ export async function runDemo(options: DemoOptions, output: Output, interrupted:
     functionsDir: join(REPOSITORY, 'functions'),
     configFile: join(REPOSITORY, 'supabase', 'config.toml'),
     note: display.note,
-    mayRecreate: () => confirmRecreation(options, output, say),
+    mayRecreate: () => confirmRecreation(options, output, say, interrupted),
   }).catch((error: unknown) => {
     throw isStarflowError(error, 'SF507') ? anotherDemo(error) : error
   })
@@ -184,15 +184,20 @@ async function keepRunning(
 }
 
 /** The data is the demo's own, so without a person to ask it goes ahead, and says so. */
-async function confirmRecreation({ yes }: DemoOptions, output: Output, say: (text: string) => void): Promise<boolean> {
+async function confirmRecreation(
+  { yes }: DemoOptions,
+  output: Output,
+  say: (text: string) => void,
+  interrupted: AbortSignal,
+): Promise<boolean> {
   const reason = 'The local database was made by another version of Starflow.'
-  if (yes || !output.isInteractive || process.stdin.isTTY !== true) {
+  if (yes || !canAsk(output)) {
     say(`${reason} It is made anew.`)
     return true
   }
-  const terminal = createInterface({ input: process.stdin, output: process.stdout })
-  const answer = await terminal.question(`${reason} Delete it and make it anew? [Y/n] `).finally(() => terminal.close())
-  return !/^n/i.test(answer.trim())
+  const answer = await ask(output, `${reason} Delete it and make it anew? [Y/n] `, interrupted)
+  // An input that has ended agrees to nothing.
+  return answer !== undefined && !/^n/i.test(answer)
 }
 
 function nextCommands({ chaos, dataDir }: DemoOptions, keyword: string | undefined): string[] {

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { createInterface } from 'node:readline/promises'
 import { isStarflowError, StarflowError } from '@starflow/errors'
 import { findPostgres } from '@starflow/local'
 import type { Command } from 'commander'
@@ -9,6 +8,7 @@ import { CommandEnded } from '../output/command-ended.ts'
 import { EXIT_CODES } from '../output/exit-codes.ts'
 import type { Output } from '../output/output.ts'
 import { printError } from '../output/print-error.ts'
+import { askYesOrNo } from '../output/question.ts'
 import { formatDuration } from '../output/text-table.ts'
 import { untilInterrupted } from '../output/until-interrupted.ts'
 import { type StarflowPlatform, startStarflowPlatform, trackFunctions } from '../platform/start-starflow-platform.ts'
@@ -26,6 +26,7 @@ interface DevOptions {
 
 /** How long the first workers may take before the way to start a run is shown all the same. */
 const FIRST_WORKERS_MS = 20_000
+const OTHER_MIGRATIONS = 'The local database was made by other migrations. Delete its data and make it anew?'
 
 /** Adds `starflow dev`. */
 export function addDevCommand(program: Command, outputFor: (options: { json?: boolean }) => Output): void {
@@ -77,7 +78,7 @@ async function runDev(options: DevOptions, output: Output): Promise<void> {
         // One after the other: they share a staging folder.
         regeneration = regeneration.then(() => regenerate(generator, sql, log, output, interruption.signal))
       },
-      mayRecreate: () => options.recreate === true || askToRecreate(output, interruption.signal),
+      mayRecreate: () => options.recreate === true || askYesOrNo(output, OTHER_MIGRATIONS, interruption.signal),
     }).catch((error: unknown) => {
       throw inTermsOfDev(error, dataDir)
     })
@@ -209,16 +210,6 @@ function addressesOf(dataDir: string): string[] | undefined {
   } catch {
     return undefined
   }
-}
-
-async function askToRecreate(output: Output, interrupted: AbortSignal): Promise<boolean> {
-  if (!output.isInteractive || process.stdin.isTTY !== true) return false
-  const terminal = createInterface({ input: process.stdin, output: process.stdout })
-  const question = 'The local database was made by other migrations. Delete its data and make it anew? [y/N] '
-  // While it is asked the terminal gives Ctrl-C to the question, not to the process.
-  terminal.on('SIGINT', () => process.kill(process.pid, 'SIGINT'))
-  const answer = await terminal.question(question, { signal: interrupted }).finally(() => terminal.close())
-  return /^y(es)?$/i.test(answer.trim())
 }
 
 function port(name: 'api' | 'database', option: string, text: string | undefined): Record<string, number> {

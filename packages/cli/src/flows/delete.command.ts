@@ -1,9 +1,9 @@
-import { createInterface } from 'node:readline/promises'
 import { inTransaction } from '@starflow/core'
 import { StarflowError } from '@starflow/errors'
 import type { Sql } from 'postgres'
 import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
 import type { Output } from '../output/output.ts'
+import { ask } from '../output/question.ts'
 import { describeFlowData, type FlowDataSummary, readFlowDataSummary } from './flow-data-summary.ts'
 
 export interface DeleteFlowOptions extends DatabaseOptions {
@@ -58,11 +58,8 @@ function refuseWhileInUse(summary: FlowDataSummary): void {
 }
 
 async function mayDelete(summary: FlowDataSummary, output: Output): Promise<boolean> {
-  if (!output.isInteractive || process.stdin.isTTY !== true) return false
-  const terminal = createInterface({ input: process.stdin, output: process.stdout })
-  const question = `There is no way back. Type ${summary.flowSlug} to delete it: `
-  const answer = await terminal.question(question).finally(() => terminal.close())
-  return answer.trim() === summary.flowSlug
+  const answer = await ask(output, `There is no way back. Type ${summary.flowSlug} to delete it: `)
+  return answer === summary.flowSlug
 }
 
 function notConfirmed(summary: FlowDataSummary): StarflowError {

@@ -1,7 +1,7 @@
 import { relative } from 'node:path'
-import { createInterface } from 'node:readline/promises'
 import { StarflowError } from '@starflow/errors'
 import type { Output } from '../output/output.ts'
+import { askYesOrNo } from '../output/question.ts'
 import { loadProject, type Project } from '../project/project.ts'
 import { applyGeneration, type Generation, planGeneration } from './generation.ts'
 import { diffLines } from './text-diff.ts'
@@ -68,14 +68,9 @@ function report(project: Project, generation: Generation, { isApplied }: { isApp
 }
 
 async function mayRemove(project: Project, generation: Generation, output: Output): Promise<boolean> {
-  if (!output.isInteractive || process.stdin.isTTY !== true) return false
-  const terminal = createInterface({ input: process.stdin, output: process.stdout })
   const folder = relative(project.root, project.functionsDir)
   const list = generation.obsolete.map((name) => `${folder}/${name}`).join(', ')
-  const answer = await terminal
-    .question(`No step needs ${list} any longer. Remove? [y/N] `)
-    .finally(() => terminal.close())
-  return /^y(es)?$/i.test(answer.trim())
+  return await askYesOrNo(output, `No step needs ${list} any longer. Remove?`)
 }
 
 /** The refusal of `--check`, and of a deploy of functions that are not what the flows need. */
