@@ -19,11 +19,13 @@ interface Scene {
 }
 
 interface Disturbance {
-  /** Its lots in an urn that is filled again when it is empty: so nothing is left out for long. */
+  /** Its lots in an urn that is filled again when it is empty: so nothing is left out for long. The first has one of each. */
   readonly lots: number
   readonly disturb: (scene: Scene) => Promise<void>
 }
 
+/** About so long between two disturbances. */
+const PAUSE_MS = 1_500
 /** Under this name functions are fenced. */
 const FENCED_BY = 'soak'
 const FLOWS = ['soakShapes', 'soakEffects', 'soakPlain'] as const
@@ -146,9 +148,9 @@ function rollOut({ projectDir, starflow }: SoakPlatform, flow: string) {
 /** Disturbs at random moments, one thing after another, until it is told to stop. */
 export async function disturb(scene: Scene, stopped: AbortSignal): Promise<void> {
   const lots = Object.values(DISTURBANCES).flatMap((each) => Array<Disturbance>(each.lots).fill(each))
-  let urn: Disturbance[] = []
+  let urn = Object.values(DISTURBANCES)
   while (!stopped.aborted) {
-    await sleep(2_500 * (0.4 + scene.random()), undefined, { signal: stopped }).catch(() => {})
+    await sleep(PAUSE_MS * (0.4 + scene.random()), undefined, { signal: stopped }).catch(() => {})
     if (stopped.aborted) return
     if (urn.length === 0) urn = [...lots]
     const [chosen] = urn.splice(below(scene.random, urn.length), 1)

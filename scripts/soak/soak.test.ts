@@ -4,8 +4,8 @@ import { expect, test } from 'vitest'
 import { ROOT } from '../repository.ts'
 import { parseSoakOptions } from './soak-options.ts'
 
-test('half a minute of kills, fences, rollouts and lost connections ends with every run terminal and nothing lost', async () => {
-  const child = spawn('npm', ['run', '--silent', 'soak', '--', '--minutes', '0.5', '--json'], {
+test('kills, fences, rollouts, lost connections and restarts of Postgres end with every run terminal and nothing lost', async () => {
+  const child = spawn('npm', ['run', '--silent', 'soak', '--', '--minutes', '0.3', '--json'], {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -15,7 +15,7 @@ test('half a minute of kills, fences, rollouts and lost connections ends with ev
   })
   const [exitCode] = (await once(child, 'close')) as [number | null]
   expect(JSON.parse(stdout)).toMatchObject({ isWell: true, broken: [], notes: [] })
-  expect(JSON.parse(stdout).done['runs started']).toBeGreaterThan(50)
+  expect(JSON.parse(stdout).done['runs started']).toBeGreaterThan(30)
   expect(exitCode).toBe(0)
 }, 600_000)
 
