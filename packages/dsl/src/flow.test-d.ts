@@ -275,6 +275,23 @@ describe('the context', () => {
     new Flow<Thread, { session: string }>({ slug: 'a' })
   })
 
+  it('session steps have typed outputs, and ask for a session', () => {
+    const flow = threads
+      .sessionRead({ slug: 'last', key: 'visitedAt' })
+      .sessionWrite({ slug: 'keep', dependsOn: ['last'], key: 'visitedAt' }, ({ last }, ctx) => {
+        expectTypeOf(last).toEqualTypeOf<Json>()
+        expectTypeOf(ctx.signal).toEqualTypeOf<AbortSignal>()
+        return { at: 1 }
+      })
+    expectTypeOf<ExtractFlowSteps<typeof flow>>().toEqualTypeOf<{ last: Json; keep: { at: number } }>()
+    expectTypeOf<typeof flow>().not.toExtend<CompatibleFlow<typeof flow>>()
+    expectTypeOf<typeof flow>().toExtend<CompatibleFlow<typeof flow, RunnerContext>>()
+    // @ts-expect-error this flow already has a step "last"
+    flow.sessionRead({ slug: 'last', key: 'visitedAt' })
+    // @ts-expect-error there is no step "gone"
+    flow.sessionRead({ slug: 'next', dependsOn: ['gone'], key: 'visitedAt' })
+  })
+
   it('a flow may ask for durable state, and no worker takes it then', () => {
     const flow = new Flow<Thread, RunnerContext>({ slug: 'a' })
       .step({ slug: 'first' }, async (_, ctx) => ctx.variables.set('n', 1))

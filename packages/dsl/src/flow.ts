@@ -13,6 +13,15 @@ import { checkPattern } from './input-pattern.ts'
 import { checkConditionSteps, checkDependencies } from './invalid-dependency-error.ts'
 import { InvalidStepOptionError } from './invalid-step-option-error.ts'
 import type { Json, Jsonified } from './json.ts'
+import {
+  SESSION_READ_OPTIONS,
+  SESSION_WRITE_OPTIONS,
+  type SessionContext,
+  type SessionReadOptions,
+  type SessionWriteOptions,
+  sessionReader,
+  sessionWriter,
+} from './session-step.ts'
 import { checkSlug } from './slug.ts'
 import type { StandardSchemaV1 } from './standard-schema.ts'
 import type { HandledStep, StepDefinition, StepHandler, WaitStep } from './step-definition.ts'
@@ -23,7 +32,7 @@ import {
   type RuntimeOptions,
   type SkipMode,
 } from './step-option.ts'
-import type { MapOptions, MappableInput, SkipsOfOptions, StepOptions, WaitOptions } from './step-options.ts'
+import type { MapOptions, MappableInput, NewSlug, SkipsOfOptions, StepOptions, WaitOptions } from './step-options.ts'
 import { DuplicateStepSlugError } from './step-queue-error.ts'
 import { UnknownStepError } from './unknown-step-error.ts'
 
@@ -247,6 +256,65 @@ export class Flow<
     return this.#with(this.#checkWait(options)) as never
   }
 
+  /**
+   * Adds a step that reads a session variable. Its output is the value, null when there is none. Only for runs on a runner.
+   *
+   * @throws InvalidSlugError, DuplicateStepSlugError, InvalidDependencyError, InvalidStepOptionError
+   *
+   * @example
+   * flow.sessionRead({ slug: 'lastVisit', key: 'visitedAt', session: 'visits' })
+   */
+  sessionRead<const TSlug extends string, TDep extends keyof TSteps & string = never>(
+    options: SessionReadOptions<TSlug & NewSlug<TSlug, TSteps>, TDep>,
+  ): Flow<
+    TInput,
+    TContext & SessionContext,
+    TSteps & {
+      [K in TSlug]: { type: 'single'; output: Json; skips: SkipsOfOptions<TSteps, TDep, never, 'skip', 'fail'> }
+    },
+    TDeps & { [K in TSlug]: TDep },
+    TEnv
+  > {
+    const { slug, dependsOn } = options as RawStepOptions
+    const owner = sessionStepOwner(this.slug, options, SESSION_READ_OPTIONS)
+    return this.#with(this.#checkHandledStep('single', { slug, dependsOn }, sessionReader(owner, options))) as never
+  }
+
+  /**
+   * Adds a step that writes a session variable: what `value` makes of the step's input, which is its output too. Only for runs on
+   * a runner.
+   *
+   * @throws InvalidSlugError, DuplicateStepSlugError, InvalidDependencyError, InvalidStepOptionError
+   *
+   * @example
+   * flow.sessionWrite({ slug: 'keep', dependsOn: ['visit'], key: 'visitedAt', session: 'visits', keepFor: 86_400 }, ({ visit }) => visit.at)
+   */
+  sessionWrite<const TSlug extends string, TOutput, TDep extends keyof TSteps & string = never>(
+    options: SessionWriteOptions<TSlug & NewSlug<TSlug, TSteps>, TDep>,
+    value: (
+      input: [TDep] extends [never] ? TInput : DependencyOutputs<TSteps, TDep>,
+      context: HandlerContext<TInput, TContext, TEnv>,
+    ) => TOutput | PromiseLike<TOutput>,
+  ): Flow<
+    TInput,
+    TContext & SessionContext,
+    TSteps & {
+      [K in TSlug]: {
+        type: 'single'
+        output: Jsonified<TOutput>
+        skips: SkipsOfOptions<TSteps, TDep, never, 'skip', 'fail'>
+      }
+    },
+    TDeps & { [K in TSlug]: TDep },
+    TEnv
+  > {
+    const { slug, dependsOn } = options as RawStepOptions
+    const owner = sessionStepOwner(this.slug, options, SESSION_WRITE_OPTIONS)
+    return this.#with(
+      this.#checkHandledStep('single', { slug, dependsOn }, sessionWriter(owner, options, value)),
+    ) as never
+  }
+
   #with(definition: StepDefinition): AnyFlow {
     const next = new Flow<TInput, TContext, TSteps, TDeps, TEnv>({
       slug: this.slug,
@@ -317,6 +385,13 @@ export class Flow<
       whenExhausted: checkSkipMode(owner, 'whenExhausted', options.whenExhausted ?? 'fail'),
     }
   }
+}
+
+/** Refuses what a session step has no use for; gives its name in a refusal. */
+function sessionStepOwner(flowSlug: string, options: { readonly slug?: unknown }, known: readonly string[]): string {
+  const owner = `Step "${String(options.slug)}" of flow "${flowSlug}"`
+  checkOptionNames(owner, options, known)
+  return owner
 }
 
 const RUNTIME_OPTIONS = ['maxAttempts', 'baseDelay', 'maxDelay', 'timeout'] as const

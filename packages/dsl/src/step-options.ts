@@ -111,7 +111,8 @@ type ConditionInput<TInput, TSteps, TDep extends keyof TSteps> = [TDep] extends 
  */
 type Presence<T> = [T] extends [never] ? T : unknown
 
-type NewSlug<TSlug extends string, TSteps> = string extends TSlug | keyof TSteps
+/** Refuses a slug that the flow has already. */
+export type NewSlug<TSlug extends string, TSteps> = string extends TSlug | keyof TSteps
   ? unknown
   : TSlug extends keyof TSteps
     ? FlowTypeError<`This flow already has a step "${TSlug}"`>

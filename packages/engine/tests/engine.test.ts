@@ -348,6 +348,19 @@ test('variables, phases and sessions are kept when the call of them has settled'
   expect((await engine().run(reader, {}, { workspaceId: 'other' })).output).toEqual({ read: [null, null] })
 })
 
+test('session steps hand a value from one run to the next', async () => {
+  const flow = new Flow<{ at: number }>({ slug: 'visits' })
+    .sessionRead({ slug: 'last', key: 'at', session: 'visits' })
+    .step({ slug: 'now' }, ({ at }) => at)
+    .sessionWrite(
+      { slug: 'keep', dependsOn: ['last', 'now'], key: 'at', session: 'visits', keepFor: 60 },
+      ({ now }) => now,
+    )
+    .step({ slug: 'both', dependsOn: ['last', 'keep'] }, (outputs) => outputs)
+  expect((await engine().run(flow, { at: 1 })).output).toEqual({ both: { last: null, keep: 1 } })
+  expect((await engine().run(flow, { at: 2 })).output).toEqual({ both: { last: 1, keep: 2 } })
+})
+
 test('a variable of the engine is refused', async () => {
   const flow = new Flow<object, RunnerContext>({ slug: 'reserved', maxAttempts: 1 }).step({ slug: 'a' }, (_, ctx) =>
     ctx.variables.set('__celestialWait', 1),
