@@ -46,10 +46,8 @@ export class ApiClient {
     headers: Readonly<Record<string, string>> = {},
     enough: (events: readonly StreamedEvent[]) => boolean = () => false,
   ): Promise<StreamedEvent[]> {
-    const hangUp = new AbortController()
     const response = await fetch(`${this.#url}${path}`, {
       headers: { ...this.#headers, ...headers, accept: 'text/event-stream' },
-      signal: hangUp.signal,
     })
     if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`)
     const events: StreamedEvent[] = []
@@ -63,10 +61,8 @@ export class ApiClient {
         text = text.slice(end + 2)
         if (event !== undefined) events.push(event)
       }
-      if (enough(events)) {
-        hangUp.abort()
-        return events
-      }
+      // Leaving the loop hangs up.
+      if (enough(events)) return events
     }
     return events
   }

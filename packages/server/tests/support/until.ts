@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 /** Asks again and again until the answer is what is waited for. */
-export async function until<T>(ask: () => Promise<T>, isIt: (answer: T) => boolean): Promise<T> {
-  const deadline = Date.now() + 20_000
+export async function until<T>(ask: () => Promise<T>, isIt: (answer: T) => boolean, forMs = 20_000): Promise<T> {
+  const deadline = Date.now() + forMs
   for (;;) {
     const answer = await ask()
     if (isIt(answer)) return answer

@@ -1,0 +1,24 @@
+// A server in a process of its own, for tests that end one. Its flow tells a folder that it runs, and waits for leave to end.
+
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { argv, env, exit, stdin } from 'node:process'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Flow } from '@starflow/dsl'
+import { endOnSignals, startServer } from '../../src/index.ts'
+
+const [folder] = argv.slice(2)
+if (folder === undefined) throw new Error('Usage: server-process.ts FOLDER')
+
+// The test's process may be gone without a word.
+stdin.on('end', () => exit(1)).resume()
+
+const slow = new Flow<{ name: string }>({ slug: 'slowV1' }).step({ slug: 'work' }, async ({ name }) => {
+  writeFileSync(join(folder, `${name}.${env.STARFLOW_SERVICE_ID}.begun`), '')
+  while (!existsSync(join(folder, `${name}.leave`))) await pause(20)
+  return `done by ${env.STARFLOW_SERVICE_ID}`
+})
+
+const server = await startServer({ flows: [slow] })
+await endOnSignals(() => server.drain(), 130)
+exit(0)
