@@ -1971,9 +1971,12 @@ declare
   v_now timestamptz := pgflow.clock();
 begin
   insert into pgflow.step_tasks (flow_slug, run_id, step_slug, task_index, message_id, queue_name, input, queued_at)
-  select q.flow_slug, z.run_id, z.step_slug, z.task_index, z.msg_id, q.queue_name, z.input, v_now
+  select q.flow_slug, z.run_id, z.step_slug, z.task_index,
+         case when z.msg_id <= q.known_id then pgflow._unused_message_id(q.queue_name, z.msg_id) else z.msg_id end,
+         q.queue_name, z.input, v_now
   from (
     select s.queue_name, s.flow_slug, s.opt_start_delay as delay,
+           (select max(t.message_id) from pgflow.step_tasks t where t.queue_name = s.queue_name and t.message_id is not null) as known_id,
            array_agg(r.run_id) as run_ids, array_agg(r.step_slug) as slugs,
            array_agg(e.task_index) as indexes, array_agg(e.element) as inputs,
            array_agg(jsonb_build_object('flow_slug', r.flow_slug, 'run_id', r.run_id,
@@ -2551,7 +2554,7 @@ begin
       pgmq.send_batch(b.queue_name, b.messages, null::jsonb[], clock_timestamp()), unnest(b.run_ids, b.slugs, b.indexes)
     ) as z(msg_id, run_id, step_slug, task_index)
   ), changed as (
-    update pgflow.step_tasks t set message_id = s.msg_id
+    update pgflow.step_tasks t set message_id = pgflow._unused_message_id(t.queue_name, s.msg_id)
     from sent s
     where t.run_id = s.run_id and t.step_slug = s.step_slug and t.task_index = s.task_index
     returning 1
@@ -3011,6 +3014,22 @@ begin
       || case when p_state.skip_reason = 'handler_failed' then jsonb_build_object('error_message', p_state.error_message)
               else jsonb_build_object('flow_slug', p_state.flow_slug) end
   end;
+end $$;
+
+-- 40_run/_unused_message_id.sql
+-- The id of a message that was just sent, unless a task has it: then the ids of the queue began anew, and two tasks would share a
+-- message. The dispatch asks only where the id is not above all that tasks have, which is never while ids only grow.
+create function pgflow._unused_message_id(p_queue_name text, p_message_id bigint)
+returns bigint
+language plpgsql
+as $$
+begin
+  if exists (select from pgflow.step_tasks t where t.queue_name = p_queue_name and t.message_id = p_message_id) then
+    perform pgflow._raise('SF210', format('A new message of queue "%s" would have the id of an old one.', p_queue_name),
+      format('Message %s belongs to another task: the queue was restored without its messages or made again, and its ids began anew. Nothing was changed.', p_message_id),
+      'Run: select pgflow.repair_liveness(); it moves the ids beyond all old ones. Then do it again.');
+  end if;
+  return p_message_id;
 end $$;
 
 -- 40_run/_wait_key.sql

@@ -4,6 +4,7 @@ import { untilBlocked } from './support/blocked.ts'
 import { CompiledFlow, completed, failed } from './support/compiled-flow.ts'
 import { Actor } from './support/interleaving.ts'
 import { expectAllWell } from './support/oracle.ts'
+import { refusal } from './support/refusal.ts'
 import { type StepSketch, shape } from './support/shape.ts'
 
 const database = await testDatabase()
@@ -252,6 +253,47 @@ describe('repair_liveness', () => {
     await flow.drain(() => 'second')
     for (const runId of [lost!, alsoLost!, fresh!]) expect((await flow.run(runId)).output).toEqual({ a: 'second' })
     expect((await flow.run(done!)).output).toEqual({ a: 'first' })
+    await expectAllWell(sql)
+    await putAway(flow)
+  })
+
+  test('is what a refusal asks for where a queue began anew and a message would get the id of an old one', async () => {
+    const flow = await compile({ a: {}, b: { after: ['a'], maxAttempts: 1 } })
+    await flow.start('done')
+    await flow.drain(() => 1)
+    const [failedRun] = await flow.start('to be retried')
+    await flow.drain(({ stepSlug }) => (stepSlug === 'b' ? new Error('once') : 1))
+    await flow.start('started')
+    const [task] = await flow.claim('a')
+    for (const step of ['a', 'b']) {
+      await sql`select pgmq.drop_queue(${flow.queue(step)}), pgmq.create(${flow.queue(step)})`
+    }
+    const refused = (step: string) => ({
+      code: 'SF210',
+      message: `A new message of queue "${flow.queue(step)}" would have the id of an old one.`,
+      detail:
+        'Message 1 belongs to another task: the queue was restored without its messages or made again, and its ids began anew. Nothing was changed.',
+      hint: 'Run: select pgflow.repair_liveness(); it moves the ids beyond all old ones. Then do it again.',
+    })
+    const before = await sql`select * from pgflow.step_tasks where flow_slug = ${flow.slug} order by run_id, step_slug`
+    expect(await refusal(flow.start('fresh'))).toEqual(refused('a'))
+    // Ids that were drawn are drawn, also by a call that was rolled back: as if this one came first.
+    await sql`select setval(pg_get_serial_sequence(${`pgmq.q_${flow.queue('b')}`}, 'msg_id'), 1, false)`
+    expect(await refusal(flow.core.settleTasks(flow.workerId, [completed(task!, 1)]))).toEqual(refused('b'))
+    await sql`select setval(pg_get_serial_sequence(${`pgmq.q_${flow.queue('b')}`}, 'msg_id'), 1, false)`
+    expect(await refusal(sql`select pgflow.retry_run(${failedRun!})`)).toEqual(refused('b'))
+    expect(
+      await sql`select * from pgflow.step_tasks where flow_slug = ${flow.slug} order by run_id, step_slug`,
+    ).toEqual(before)
+
+    await repair()
+    const [fresh] = await flow.start('fresh')
+    await flow.core.settleTasks(flow.workerId, [completed(task!, 1)])
+    await sql`select pgflow.retry_run(${failedRun!})`
+    await flow.drain(() => 2)
+    for (const runId of [fresh!, task!.runId, failedRun!]) {
+      expect(await flow.run(runId)).toMatchObject({ status: 'completed', output: { b: 2 } })
+    }
     await expectAllWell(sql)
     await putAway(flow)
   })

@@ -38,6 +38,7 @@ export const ERROR_CODES = {
   SF207: 'WaitTokenInvalidError',
   SF208: 'WaitTokenExpiredError',
   SF209: 'WaitNotFoundError',
+  SF210: 'MessageIdTakenError',
   // SF3xx claim and settle
   SF301: 'ClaimVisibilityError',
   SF302: 'SubscriptionError',

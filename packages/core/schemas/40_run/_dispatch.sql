@@ -8,9 +8,12 @@ declare
   v_now timestamptz := pgflow.clock();
 begin
   insert into pgflow.step_tasks (flow_slug, run_id, step_slug, task_index, message_id, queue_name, input, queued_at)
-  select q.flow_slug, z.run_id, z.step_slug, z.task_index, z.msg_id, q.queue_name, z.input, v_now
+  select q.flow_slug, z.run_id, z.step_slug, z.task_index,
+         case when z.msg_id <= q.known_id then pgflow._unused_message_id(q.queue_name, z.msg_id) else z.msg_id end,
+         q.queue_name, z.input, v_now
   from (
     select s.queue_name, s.flow_slug, s.opt_start_delay as delay,
+           (select max(t.message_id) from pgflow.step_tasks t where t.queue_name = s.queue_name and t.message_id is not null) as known_id,
            array_agg(r.run_id) as run_ids, array_agg(r.step_slug) as slugs,
            array_agg(e.task_index) as indexes, array_agg(e.element) as inputs,
            array_agg(jsonb_build_object('flow_slug', r.flow_slug, 'run_id', r.run_id,

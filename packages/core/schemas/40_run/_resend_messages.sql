@@ -16,7 +16,7 @@ begin
       pgmq.send_batch(b.queue_name, b.messages, null::jsonb[], clock_timestamp()), unnest(b.run_ids, b.slugs, b.indexes)
     ) as z(msg_id, run_id, step_slug, task_index)
   ), changed as (
-    update pgflow.step_tasks t set message_id = s.msg_id
+    update pgflow.step_tasks t set message_id = pgflow._unused_message_id(t.queue_name, s.msg_id)
     from sent s
     where t.run_id = s.run_id and t.step_slug = s.step_slug and t.task_index = s.task_index
     returning 1
