@@ -2536,8 +2536,9 @@ begin
 end $$;
 
 -- 40_run/_resend_messages.sql
--- New messages for tasks whose message is gone, visible at once. The caller holds their runs.
-create function pgflow._resend_messages(p_tasks pgflow.step_tasks[])
+-- New messages for tasks whose message is gone, visible at once; p_delays_start: but for tasks without an attempt, which
+-- wait for the start delay of their step again. The caller holds their runs.
+create function pgflow._resend_messages(p_tasks pgflow.step_tasks[], p_delays_start boolean default false)
 returns integer
 language plpgsql
 as $$
@@ -2545,13 +2546,19 @@ declare
   v_sent integer;
 begin
   with batches as (
-    select t.queue_name, array_agg(t.run_id) as run_ids, array_agg(t.step_slug) as slugs, array_agg(t.task_index) as indexes,
+    select t.queue_name, d.delay, array_agg(t.run_id) as run_ids, array_agg(t.step_slug) as slugs, array_agg(t.task_index) as indexes,
            array_agg(jsonb_build_object('flow_slug', t.flow_slug, 'run_id', t.run_id, 'step_slug', t.step_slug, 'task_index', t.task_index)) as messages
-    from unnest(p_tasks) t group by t.queue_name order by t.queue_name
+    from unnest(p_tasks) t
+    cross join lateral (
+      select case when p_delays_start and t.attempts_count = 0 then coalesce(st.opt_start_delay, 0) else 0 end as delay
+      from pgflow.steps st where st.flow_slug = t.flow_slug and st.step_slug = t.step_slug
+    ) d
+    group by t.queue_name, d.delay order by t.queue_name, d.delay
   ), sent as materialized (
     select z.* from batches b
     cross join lateral rows from (
-      pgmq.send_batch(b.queue_name, b.messages, null::jsonb[], clock_timestamp()), unnest(b.run_ids, b.slugs, b.indexes)
+      pgmq.send_batch(b.queue_name, b.messages, null::jsonb[], clock_timestamp() + make_interval(secs => b.delay)),
+      unnest(b.run_ids, b.slugs, b.indexes)
     ) as z(msg_id, run_id, step_slug, task_index)
   ), changed as (
     update pgflow.step_tasks t set message_id = pgflow._unused_message_id(t.queue_name, s.msg_id)
@@ -3328,7 +3335,8 @@ comment on function pgflow.resume_wait(text, jsonb) is
 
 -- 40_run/retry_run.sql
 -- Locks the run, then its states and tasks. What has completed keeps its output; a step that failed, or whose tasks were
--- cancelled, runs again with a fresh budget (the attempts it had are forgiven); a wait opens again, for its whole timeout. A step that failed its condition is
+-- cancelled, runs again with a fresh budget (the attempts it had are forgiven); a wait opens again, for its whole timeout, and
+-- what had not begun has its whole start delay before it. A step that failed its condition is
 -- judged again; skipped steps stay skipped.
 create function pgflow.retry_run(run_id uuid)
 returns setof pgflow.runs
@@ -3384,7 +3392,7 @@ begin
   )
   select array_agg(a.task) filter (where (a.task).status = 'queued'), array_agg(a.task) filter (where (a.task).status = 'waiting')
   into v_tasks, v_waiting from again a;
-  perform pgflow._resend_messages(v_tasks);
+  perform pgflow._resend_messages(v_tasks, true);
   insert into pgflow.waits (run_id, step_slug, opened_at, due_at)
   select w.run_id, w.step_slug, pgflow.clock(), pgflow.clock() + make_interval(secs => st.opt_timeout)
   from unnest(v_waiting) w join pgflow.steps st on st.flow_slug = w.flow_slug and st.step_slug = w.step_slug;

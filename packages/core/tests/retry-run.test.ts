@@ -136,6 +136,19 @@ describe('a retried run', () => {
     await expectAllWell(sql)
   })
 
+  test('lets a step that had not begun wait for its start delay again', async () => {
+    const flow = await compile({ a: {}, b: { startDelay: 100 } })
+    const [runId] = await flow.start({})
+    await flow.drain(() => new Error('not yet'))
+    expect(await flow.run(runId!)).toMatchObject({ status: 'failed' })
+    await flow.age(runId!, 90)
+    await retry(runId!)
+    expect(await flow.hidden('a')).toEqual([0])
+    const [hidden] = await flow.hidden('b')
+    expect(hidden).toBeGreaterThan(90)
+    await expectAllWell(sql)
+  })
+
   test('that was cancelled goes on with the steps that were open', async () => {
     const flow = await compile({ a: {}, b: {}, c: { after: ['a', 'b'] } })
     const [runId] = await flow.start({})

@@ -1,5 +1,6 @@
 -- Locks the run, then its states and tasks. What has completed keeps its output; a step that failed, or whose tasks were
--- cancelled, runs again with a fresh budget (the attempts it had are forgiven); a wait opens again, for its whole timeout. A step that failed its condition is
+-- cancelled, runs again with a fresh budget (the attempts it had are forgiven); a wait opens again, for its whole timeout, and
+-- what had not begun has its whole start delay before it. A step that failed its condition is
 -- judged again; skipped steps stay skipped.
 create function pgflow.retry_run(run_id uuid)
 returns setof pgflow.runs
@@ -55,7 +56,7 @@ begin
   )
   select array_agg(a.task) filter (where (a.task).status = 'queued'), array_agg(a.task) filter (where (a.task).status = 'waiting')
   into v_tasks, v_waiting from again a;
-  perform pgflow._resend_messages(v_tasks);
+  perform pgflow._resend_messages(v_tasks, true);
   insert into pgflow.waits (run_id, step_slug, opened_at, due_at)
   select w.run_id, w.step_slug, pgflow.clock(), pgflow.clock() + make_interval(secs => st.opt_timeout)
   from unnest(v_waiting) w join pgflow.steps st on st.flow_slug = w.flow_slug and st.step_slug = w.step_slug;

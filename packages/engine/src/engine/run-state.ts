@@ -354,6 +354,7 @@ export class RunState {
         // It was refused by its condition, which is asked again.
         progress.status = 'created'
         progress.failure = undefined
+        progress.readyAtMs = atMs
         this.#judge(progress)
       }
     }

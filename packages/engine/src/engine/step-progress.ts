@@ -162,9 +162,10 @@ export class StepProgress {
     }
   }
 
-  /** The run starts again: what did not complete does, with a fresh budget. */
+  /** The run starts again: what did not complete does, with a fresh budget; what had not begun has its start delay before it. */
   restart(atMs: number): void {
     this.status = 'started'
+    this.readyAtMs = atMs
     this.failure = undefined
     this.transition = undefined
     this.stalled.clear()
