@@ -31,8 +31,8 @@ const HEAD = `# Command line
 In a project: \`npx starflow\`. In this repository: \`npm run starflow -- COMMAND\`; \`npm run demo\` and \`npm run dev\` are \`starflow demo\` and
 \`starflow dev\`. This page is written by \`npm run build:docs\` from what \`--help\` prints.
 
-Exit codes: 0 done; 1 refused, failed, or a check that found something; 2 the command line is wrong; 70 a defect of ours; 130 ended by
-Ctrl-C. With \`--json\` a command prints one JSON object, an error too: \`{ "error": { "code", "message", "detail", "hint" } }\`.
+Exit codes: 0 done; 1 refused, failed, or a check that found something; 2 the command line is wrong; 3 a run waits for somebody; 70 a
+defect of ours; 130 ended by Ctrl-C. With \`--json\` a command prints one JSON object, an error too: \`{ "error": { "code", "message", "detail", "hint" } }\`.
 `
 
 function sectionOf(path: readonly string[], help: Help): string {

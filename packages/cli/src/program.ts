@@ -17,6 +17,11 @@ import { CommandEnded } from './output/command-ended.ts'
 import { EXIT_CODES, type ExitCode } from './output/exit-codes.ts'
 import { createOutput, type Output, type OutputStreams } from './output/output.ts'
 import { printError } from './output/print-error.ts'
+import { addRunCommand } from './runs/run.command.ts'
+import { addRunnerCommand } from './runs/runner.command.ts'
+import { addRunsCommands } from './runs/runs.commands.ts'
+import { addStartCommand } from './runs/start.command.ts'
+import { addWaitsCommands } from './runs/waits.commands.ts'
 import { addServerCommand } from './server/server.command.ts'
 import { addTokensCommands } from './server/tokens.commands.ts'
 
@@ -30,6 +35,11 @@ function createProgram(outputFor: (options: { json?: boolean }) => Output): Comm
       '\nDocumentation: the folder docs/ of the repository. Every error code has a page in docs/errors/.',
     )
     .showHelpAfterError(false)
+  addRunCommand(program, outputFor)
+  addStartCommand(program, outputFor)
+  addRunsCommands(program, outputFor)
+  addWaitsCommands(program, outputFor)
+  addRunnerCommand(program, outputFor)
   addDevCommand(program, outputFor)
   addFunctionsCommands(program, outputFor)
   addFlowsCommands(program, outputFor)

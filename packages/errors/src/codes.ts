@@ -90,6 +90,9 @@ export const ERROR_CODES = {
   SF634: 'DeployFailedError',
   SF635: 'SupabaseCliMissingError',
   SF636: 'VersionNotReadyError',
+  SF641: 'RunInUseError',
+  SF642: 'RunDecisionRefusedError',
+  SF643: 'WaitNotOpenError',
   // SF5xx local platform
   SF501: 'PortInUseError',
   SF502: 'DataFolderVersionError',

@@ -5,6 +5,8 @@ export const EXIT_CODES = {
   failed: 1,
   /** The command line itself is wrong: an unknown command, a missing or bad option. */
   usage: 2,
+  /** Not an end: the run waits for somebody. */
+  waiting: 3,
   /** A defect of Starflow: please report it. */
   bug: 70,
   /** Ended by Ctrl-C, as a shell reports it. */

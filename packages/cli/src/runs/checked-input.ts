@@ -1,0 +1,21 @@
+import { type AnyFlow, inputProblem, type Json } from '@starflow/dsl'
+import { StarflowError } from '@starflow/errors'
+import { readJsonArgument } from './json-argument.ts'
+
+/**
+ * The input of a new run, checked before anything of it exists.
+ *
+ * @throws StarflowError SF610 for what is no JSON, SF203 for what the schema of the flow refuses
+ */
+export async function checkedInput(flow: AnyFlow, argument: string | undefined): Promise<Json> {
+  const input = argument === undefined ? {} : readJsonArgument('--input', argument)
+  const problem = flow.input === undefined ? null : await inputProblem(flow.input, input)
+  if (problem === null) return input
+  throw new StarflowError({
+    code: 'SF203',
+    message: `The input does not fit flow "${flow.slug}".`,
+    detail: problem,
+    hint: 'Correct --input. Nothing was started.',
+    fields: { flowSlug: flow.slug },
+  })
+}

@@ -1,0 +1,102 @@
+import { existsSync } from 'node:fs'
+import { relative, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { AnyFlow } from '@starflow/dsl'
+import { describeError, isStarflowError, StarflowError } from '@starflow/errors'
+import { FLOWS_FOLDER, findFlowModules } from '../functions/flow-modules.ts'
+import { loadProject } from '../project/project.ts'
+
+/**
+ * The flows of these modules, each once, loaded into this process, which executes them; without modules those of the project's
+ * folder `_flows`. A step-queued flow is the flow in it: on a runner it has no queues.
+ *
+ * @throws StarflowError SF611 for a module that cannot be loaded, SF612 when no module exports a flow
+ */
+export async function loadFlows(modules: readonly string[]): Promise<readonly AnyFlow[]> {
+  const files = modules.length > 0 ? modules.map((module) => resolve(module)) : await projectModules()
+  const exported = await Promise.all(files.map(loadModule))
+  const flows = [...new Set(exported.flatMap((module) => Object.values(module).flatMap(flowOf)))]
+  if (flows.length > 0) return flows
+  const names = files.map(shown).join(', ')
+  throw new StarflowError({
+    code: 'SF612',
+    message: names === '' ? 'There is no flow to run.' : `There is no flow in ${names}.`,
+    detail: `A module exports what \`new Flow\` or withStepQueues gives; without a module, those of the folder ${FLOWS_FOLDER} are taken.`,
+    hint: 'Write `export const` before the flow, or name its module.',
+  })
+}
+
+/**
+ * The flow that is meant: the one of this slug, or the only one there is.
+ *
+ * @throws StarflowError SF610 with the slugs to choose from
+ */
+export function chooseFlow(flows: readonly AnyFlow[], slug: string | undefined): AnyFlow {
+  const found = slug === undefined ? flows : flows.filter((flow) => flow.slug === slug)
+  const [flow] = found
+  if (flow !== undefined && found.length === 1) return flow
+  throw new StarflowError({
+    code: 'SF610',
+    message:
+      slug === undefined
+        ? 'There are several flows: which one is meant?'
+        : flow === undefined
+          ? `There is no flow "${slug}" here.`
+          : `Several flows have the slug "${slug}".`,
+    detail: `Flows here: ${flows.map((each) => each.slug).join(', ')}.`,
+    hint: slug === undefined ? 'Name it: --flow <slug>' : 'Name the module that has it, or one of these with --flow.',
+  })
+}
+
+async function projectModules(): Promise<string[]> {
+  return findFlowModules(await loadProject(process.cwd()))
+}
+
+async function loadModule(file: string): Promise<Readonly<Record<string, unknown>>> {
+  if (!existsSync(file)) {
+    throw new StarflowError({
+      code: 'SF611',
+      message: `There is no file ${shown(file)}.`,
+      detail: 'It was to be a module that exports a flow.',
+      hint: 'Name the file from the folder you are in.',
+    })
+  }
+  try {
+    return (await import(pathToFileURL(file).href)) as Record<string, unknown>
+  } catch (cause) {
+    const { message } = describeError(cause)
+    throw new StarflowError({
+      code: 'SF611',
+      message: `The flow module ${shown(file)} cannot be loaded.`,
+      detail: isStarflowError(cause)
+        ? [`${cause.code}: ${message}`, cause.detail].filter((part) => part !== undefined).join('\n')
+        : message,
+      hint: (isStarflowError(cause) ? cause.hint : undefined) ?? 'Correct the file. It is loaded in Node, by itself.',
+      cause,
+    })
+  }
+}
+
+/** Recognised by their shape: a module brings its own copy of the package. */
+function flowOf(value: unknown): AnyFlow[] {
+  if (isFlow(value)) return [value]
+  return isRecord(value) && Array.isArray(value.routes) && isFlow(value.flow) ? [value.flow] : []
+}
+
+function isFlow(value: unknown): value is AnyFlow {
+  return (
+    isRecord(value) &&
+    typeof value.slug === 'string' &&
+    Array.isArray(value.stepOrder) &&
+    typeof value.getStepDefinition === 'function'
+  )
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
+function shown(file: string): string {
+  const path = relative(process.cwd(), file)
+  return path.startsWith('..') ? file : path
+}

@@ -1,0 +1,233 @@
+import type { RunRecord, RunStatus } from '@starflow/engine'
+import { StarflowError } from '@starflow/errors'
+import type { Command } from 'commander'
+import { CommandEnded } from '../output/command-ended.ts'
+import { EXIT_CODES } from '../output/exit-codes.ts'
+import type { Output } from '../output/output.ts'
+import { formatDuration, textTable } from '../output/text-table.ts'
+import { untilInterrupted } from '../output/until-interrupted.ts'
+import { EventFollower } from './event-follower.ts'
+import { hasEnded, requireRun } from './execute-run.ts'
+import { pageSize } from './page-size.ts'
+import { checkRunId } from './run-id-argument.ts'
+import { describeRun, showOutcome } from './run-outcome.ts'
+import { RunProgress } from './run-progress.ts'
+import { withRunStore } from './run-store.ts'
+import { createRunView, stepLine } from './run-view.ts'
+
+interface ListOptions {
+  readonly flow?: string
+  readonly status?: string
+  readonly workspace?: string
+  readonly limit: string
+  readonly before?: string
+}
+
+type OutputFor = (options: { json?: boolean }) => Output
+
+const STATUSES: readonly RunStatus[] = ['queued', 'running', 'paused', 'success', 'error', 'cancelled']
+const WATCH_INTERVAL_MS = 500
+
+/** Adds `starflow runs …`. */
+export function addRunsCommands(program: Command, outputFor: OutputFor): void {
+  const runs = program
+    .command('runs')
+    .description('The runs that runners execute, wherever the environment says they are kept.')
+  withJson(runs.command('list').description('List runs, the newest first, page by page.'))
+    .option('--flow <slug>', 'of this flow only')
+    .option('--status <status>', `one of ${STATUSES.join(', ')}`)
+    .option('--workspace <name>', 'of this workspace only (default: of all)')
+    .option('--limit <runs>', 'how many at most', '20')
+    .option('--before <cursor>', 'the page after the one that gave this cursor')
+    .action((options: ListOptions & { json?: boolean }) => list(options, outputFor(options)))
+  withJson(
+    runs
+      .command('show')
+      .description('Show a run with its steps, what it waits for, and how it ended.')
+      .argument('<run>', 'its id'),
+  ).action((runId: string, options: { json?: boolean }) => show(checkRunId(runId), outputFor(options)))
+  withJson(
+    runs
+      .command('watch')
+      .description('Show a run while it goes on, in whatever process, until its end.')
+      .argument('<run>', 'its id')
+      .option('--events', 'with --json: print each event as a line before'),
+  ).action((runId: string, options: { json?: boolean; events?: boolean }) =>
+    watch(checkRunId(runId), options, outputFor(options)),
+  )
+  withJson(
+    runs
+      .command('cancel')
+      .description('End a run now. Whoever executes it is refused at the next write.')
+      .argument('<run>', 'its id')
+      .option('--reason <text>', 'kept with it', 'cancelled by starflow runs cancel'),
+  ).action((runId: string, options: { json?: boolean; reason: string }) =>
+    cancel(checkRunId(runId), options.reason, outputFor(options)),
+  )
+  withJson(
+    runs
+      .command('retry')
+      .description('Queue a failed or cancelled run again; nothing that it has completed runs again.')
+      .argument('<run>', 'its id'),
+  ).action((runId: string, options: { json?: boolean }) => retry(checkRunId(runId), outputFor(options)))
+}
+
+function withJson(command: Command): Command {
+  return command.option('--json', 'print one JSON object')
+}
+
+async function list(options: ListOptions, output: Output): Promise<void> {
+  const status = options.status === undefined ? undefined : checkStatus(options.status)
+  const { flow: templateId, workspace: workspaceId, before } = options
+  const limit = pageSize(options.limit)
+  const page = await withRunStore(({ adapter }) => adapter.listRuns({ templateId, workspaceId, status, before, limit }))
+  output.result({ runs: page.runs.map(listed), next: page.next })
+  if (page.runs.length === 0) return output.line('There is no such run.')
+  const columns = [
+    { title: 'run' },
+    { title: 'flow' },
+    { title: 'status' },
+    { title: 'started' },
+    { title: 'took' },
+    { title: 'runner' },
+  ]
+  const rows = page.runs.map((run) => [
+    ...[run.runId, run.templateId, run.status, run.startedAt ?? ''],
+    ...[run.durationMs === null ? '' : formatDuration(run.durationMs), run.leasedBy ?? ''],
+  ])
+  for (const line of textTable(columns, rows)) output.line(line)
+  if (page.next !== null) output.line(`\nMore: --before ${page.next}`)
+}
+
+/** Without inputs and outputs, which may be long; `show` has them. */
+function listed({
+  runId,
+  templateId,
+  workspaceId,
+  status,
+  claimState,
+  startedAt,
+  completedAt,
+  durationMs,
+  leasedBy,
+  error,
+}: RunRecord) {
+  return {
+    runId,
+    flow: templateId,
+    workspaceId,
+    status,
+    claimState,
+    startedAt,
+    completedAt,
+    durationMs,
+    runner: leasedBy,
+    error,
+  }
+}
+
+async function show(runId: string, output: Output): Promise<void> {
+  await withRunStore(async (store) => {
+    const run = await requireRun(store, runId)
+    const progress = new RunProgress()
+    await new EventFollower(store.adapter, runId, (events) => {
+      for (const event of events) progress.apply(event)
+    }).catchUp()
+    const description = await describeRun(store, run)
+    output.result({
+      run: { ...listed(run), input: run.input, output: run.output, queuedAt: run.queuedAt, leaseUntil: run.leaseUntil },
+      steps: progress.steps.map(({ slug, state, isMap, done, reason }) => ({
+        ...{ step: slug, state, reason: reason ?? null },
+        ...(isMap ? { completedElements: done } : {}),
+      })),
+      waits: description.waits,
+    })
+    output.line(`Run ${runId} of ${run.templateId}: ${run.status}`)
+    for (const step of progress.steps) output.line(`  ${stepLine(step)}`)
+    for (const { step, dueAt } of description.waits) {
+      output.line(`Waits for ${step}${dueAt === null ? '' : `, until ${dueAt}`}.`)
+    }
+    if (run.leasedBy !== null) output.line(`Held by ${run.leasedBy}, until ${run.leaseUntil} or longer.`)
+    if (run.error !== null) output.line(`Error: ${run.error}`)
+    if (run.output !== null) output.line(JSON.stringify(run.output, null, 2))
+  })
+}
+
+async function watch(runId: string, options: { events?: boolean }, output: Output): Promise<void> {
+  const interruption = untilInterrupted()
+  try {
+    const exitCode = await withRunStore(async (store) => {
+      await requireRun(store, runId)
+      const view = createRunView(output, new RunProgress(), { events: options.events === true })
+      const untilOver = async () => {
+        for (;;) {
+          const run = await requireRun(store, runId)
+          if (hasEnded(run) || interruption.signal.aborted) return run
+          await Promise.race([interruption.ended, new Promise((resolve) => setTimeout(resolve, WATCH_INTERVAL_MS))])
+        }
+      }
+      try {
+        const run = await new EventFollower(store.adapter, runId, view.show).during(untilOver())
+        view.done()
+        output.result(await describeRun(store, run))
+        return hasEnded(run) ? await showOutcome(store, run, {}, output) : EXIT_CODES.interrupted
+      } finally {
+        view.done()
+      }
+    })
+    if (exitCode !== EXIT_CODES.ok) throw new CommandEnded(exitCode)
+  } finally {
+    interruption.release()
+  }
+}
+
+async function cancel(runId: string, reason: string, output: Output): Promise<void> {
+  await decide(runId, output, 'cancelled', (adapter) => adapter.cancelRun(runId, reason))
+}
+
+async function retry(runId: string, output: Output): Promise<void> {
+  await decide(runId, output, 'retried', (adapter) => adapter.retryRun(runId))
+  output.line('A runner goes on with it: npx starflow runner. Or here: npx starflow run --resume <run>.')
+}
+
+type Adapter = Parameters<Parameters<typeof withRunStore>[0]>[0]['adapter']
+
+async function decide(
+  runId: string,
+  output: Output,
+  done: 'cancelled' | 'retried',
+  call: (adapter: Adapter) => Promise<boolean>,
+): Promise<void> {
+  const run = await withRunStore(async (store) => {
+    const { status } = await requireRun(store, runId)
+    if (!(await call(store.adapter)))
+      throw notInState(runId, (await store.adapter.readRun(runId))?.status ?? status, done)
+    return await requireRun(store, runId)
+  })
+  output.result({ runId, status: run.status })
+  output.line(`Run ${runId} is ${run.status}.`)
+}
+
+function notInState(runId: string, status: RunStatus, done: 'cancelled' | 'retried'): StarflowError {
+  return new StarflowError({
+    code: 'SF642',
+    message: `Run ${runId} cannot be ${done}: its status is ${status}.`,
+    detail:
+      done === 'cancelled'
+        ? 'Only a run that has not ended is cancelled; ends are final.'
+        : 'Only a run that failed or was cancelled is retried.',
+    hint: `See it: npx starflow runs show ${runId}`,
+    fields: { runId, status },
+  })
+}
+
+function checkStatus(text: string): RunStatus {
+  const status = STATUSES.find((each) => each === text)
+  if (status !== undefined) return status
+  throw new StarflowError({
+    code: 'SF610',
+    message: `--status cannot be "${text}".`,
+    detail: `A run has one of the statuses ${STATUSES.join(', ')}.`,
+    hint: 'Leave it out for runs of every status.',
+  })
+}
