@@ -271,6 +271,7 @@ describe('WorkerFunction, at the limits of its host', () => {
     const claims = sql.claims.length
     platform.shutDown('wall_clock')
     expect(await ask()).toMatchObject({ http: 503, status: 'stopping' })
+    expect(sql.calls.at(-1)).toBe('deprecateWorker')
     await vi.advanceTimersByTimeAsync(3990)
     expect(sql.calls).not.toContain('markWorkerStopped')
     await vi.advanceTimersByTimeAsync(1020)

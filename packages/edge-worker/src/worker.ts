@@ -44,8 +44,8 @@ export interface WorkerOptions {
  *
  * Three ways lead out. *Deprecated* (half of the wall clock is over, the database said so, or an unsupported message
  * halted it): no claim any more, started handlers finish in their own time. *Stop* (the host's signal, or
- * {@link stop}): no claim any more, `shutdownSignal` is aborted, handlers have 5 s. Both end the same way: reports
- * settled, tasks given back, `stopped_at` written last.
+ * {@link stop}): no claim any more, which the database is told while handlers run, `shutdownSignal` is aborted, handlers
+ * have 5 s. Both end the same way: reports settled, tasks given back, `stopped_at` written last.
  */
 export class Worker {
   readonly #options: WorkerOptions
@@ -224,6 +224,11 @@ export class Worker {
     return this.#options.sql.heartbeat(this.#options.workerId)
   }
 
+  async #sayDeprecated(): Promise<void> {
+    this.#deprecationUntold = true
+    await this.#tellDeprecation().catch((error) => this.#heartbeatFailed(error))
+  }
+
   /** Said again with the next heartbeat if it fails: until then nobody takes over. */
   async #tellDeprecation(): Promise<void> {
     if (!this.#deprecationUntold) return
@@ -242,8 +247,7 @@ export class Worker {
     this.#poller?.stopClaiming()
     this.#emit({ level: 'info', event: 'worker.deprecated', reason, startedTasks: this.#executor.activeCount })
     // Only what the database did not say itself has to be told: a fresh worker may then take over.
-    this.#deprecationUntold = !SAID_BY_THE_DATABASE.has(reason)
-    const told = this.#tellDeprecation().catch((error) => this.#heartbeatFailed(error))
+    const told = SAID_BY_THE_DATABASE.has(reason) ? undefined : this.#sayDeprecated()
     void Promise.all([told, this.#poller?.drained()]).then(() => {
       if (this.#lifecycle.state === 'deprecated') this.#leave(reason)
     })
@@ -262,6 +266,8 @@ export class Worker {
       this.#shutdown.abort(new WorkerShutdownError(reason))
       return
     }
+    // A host may kill us before the farewell: said now, a fresh worker takes over at once instead of after a missed heartbeat.
+    if (state === 'running' && this.#executor.activeCount > 0) void this.#sayDeprecated()
     if (state === 'running' || state === 'deprecated') this.#leave(reason)
   }
 

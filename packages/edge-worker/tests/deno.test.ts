@@ -57,7 +57,11 @@ async function startDeno(kind: 'edge' | 'deno', flowSlug: string) {
     const response = await fetch(`http://127.0.0.1:${port}/${flowSlug}_function`, { headers: { apikey: 's3cret' } })
     return { http: response.status, ...((await response.json()) as object) }
   }
-  return { ask, line, tell: (text: string) => child.stdin.write(`${text}\n`) }
+  return { ask, line, tell: (text: string) => child.stdin.write(`${text}\n`), kill: () => child.kill('SIGKILL') }
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10))
 }
 
 async function outputs(runIds: readonly string[]): Promise<unknown[]> {
@@ -84,4 +88,36 @@ test('a worker runs in the edge runtime’s shape, and says farewell at beforeun
   const [row] = await sql`select stopped_at is not null as stopped from pgflow.workers where worker_id = ${workerId}`
   expect(row).toEqual({ stopped: true })
   expect(await ask()).toMatchObject({ http: 503, status: 'stopping' })
+})
+
+test('a worker that its host kills between signal and farewell has made room for another, and its task comes back', async () => {
+  const { ask, tell, kill } = await startDeno('edge', 'killedEarly')
+  const { workerId } = (await ask()) as unknown as { workerId: string }
+  const [held] = await core.startFlows('killedEarly', [{ n: 20, hangsOnce: true }])
+  const tasks = () =>
+    sql`select status, attempts_count from pgflow.step_tasks where flow_slug = 'killedEarly' order by queued_at`
+  await until(async () => (await tasks())[0]?.status === 'started')
+  tell('beforeunload cpu')
+  const worker = async () =>
+    (
+      await sql`select deprecated_at is not null as deprecated, stopped_at is not null as stopped from pgflow.workers where worker_id = ${workerId}`
+    )[0]
+  // Long before the 5 s that the handler has: a host gives 2 s, or none.
+  await until(async () => (await worker())?.deprecated === true)
+  const [late] = await core.startFlows('killedEarly', [{ n: 1 }])
+  kill()
+  expect(await worker()).toEqual({ deprecated: true, stopped: false })
+  expect(await tasks()).toEqual([
+    { status: 'started', attempts_count: 1 },
+    { status: 'queued', attempts_count: 0 },
+  ])
+
+  await (await startDeno('edge', 'killedEarly')).ask()
+  expect(await outputs([late!])).toEqual([{ query: 3 }])
+  // As if the recovery boundary of the held task had passed.
+  await sql`update pgflow.step_tasks set queued_at = queued_at - interval '2 hours', started_at = started_at - interval '1 hour'
+    where run_id = ${held!}`
+  await sql`select pgmq.set_vt(queue_name, message_id, 0) from pgflow.step_tasks where run_id = ${held!}`
+  await sql`select pgflow.requeue_stalled_tasks()`
+  expect(await outputs([held!])).toEqual([{ query: 41 }])
 })

@@ -37,8 +37,11 @@ Deno.serve = ((handler: (request: Request) => Promise<Response>) =>
     handler,
   )) as unknown as Runtime['Deno']['serve']
 
-const flow = new Flow<{ n: number }>({ slug: flowSlug })
-  .step({ slug: 'double' }, ({ n }) => n * 2)
+const flow = new Flow<{ n: number; hangsOnce?: boolean }>({ slug: flowSlug })
+  .step({ slug: 'double' }, async ({ n, hangsOnce = false }, ctx) => {
+    if (hangsOnce && ctx.stepTask.attempt === 1) await new Promise(() => {})
+    return n * 2
+  })
   .step({ slug: 'query', dependsOn: ['double'] }, async ({ double }, ctx) => {
     if (ctx.env.STARFLOW_TEST_QUERY === 'off') return double
     const [row] = await ctx.sql<{ answer: number }[]>`select ${double}::int + 1 as answer`
