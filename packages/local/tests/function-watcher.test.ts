@@ -37,15 +37,16 @@ test('a file in a folder that was made, removed and made again is noticed', asyn
   await noticed
 })
 
-test('hidden files and node_modules do not count', async () => {
+test('hidden files, backups and node_modules do not count', async () => {
   const { folder, changeOf, seen } = watched({ 'a/index.ts': '0', 'node_modules/x/index.js': '0' })
   writeFile(join(folder, 'a/.index.ts.swp'), '1')
+  writeFile(join(folder, 'a/index.ts~'), '1')
   writeFile(join(folder, 'node_modules/x/index.js'), '1')
   const file = join(folder, 'a/index.ts')
   const noticed = changeOf(file)
   writeFile(file, '1')
   await noticed
-  if (seen.some((path) => /swp|node_modules/.test(path))) throw new Error(`noticed ${seen.join(', ')}`)
+  if (seen.some((path) => /swp|~|node_modules/.test(path))) throw new Error(`noticed ${seen.join(', ')}`)
 })
 
 function watched(files: Readonly<Record<string, string>>) {
@@ -55,9 +56,9 @@ function watched(files: Readonly<Record<string, string>>) {
   const watcher = new FunctionWatcher({
     folders: [folder],
     debounceMs: 30,
-    onChange: (path) => {
-      seen.push(path)
-      waiting.get(path)?.()
+    onChange: (paths) => {
+      seen.push(...paths)
+      for (const path of paths) waiting.get(path)?.()
     },
   })
   watcher.start()

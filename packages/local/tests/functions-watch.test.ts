@@ -1,5 +1,5 @@
-import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
 import { startFunctions } from './support/functions-host.ts'
 import { temporaryFolder, writeFile } from './support/temporary-folder.ts'
 
@@ -19,7 +19,7 @@ test.each(['functions/_flows/word.ts', 'functions/a/index.ts'])(
       join(folder, file),
       file.endsWith('word.ts') ? `export const word = 'new'` : FUNCTION.replace('Response(word)', `Response('new')`),
     )
-    expect(await log.next('functions.reloaded')).toMatchObject({ path: join(folder, file), isolates: 1 })
+    expect(await log.next('functions.reloaded')).toMatchObject({ path: join(folder, file), functions: ['a'] })
     expect(await (await call('a')).text()).toBe('new')
     expect(await log.next('function.exited')).toMatchObject({ reason: 'reload' })
     expect(log.of('function.log').map(({ line }) => line)).toEqual(['unload termination'])
@@ -27,12 +27,61 @@ test.each(['functions/_flows/word.ts', 'functions/a/index.ts'])(
 )
 
 test('a change below a further watched folder ends the isolates too', async () => {
-  const elsewhere = temporaryFolder({ 'src/module.ts': '' })
+  const elsewhere = temporaryFolder({ 'src/word.ts': `export const word = 'old'` })
   const { call, log } = await startFunctions(
-    { 'a/index.ts': FUNCTION, '_flows/word.ts': `export const word = 'old'` },
-    { watch: [elsewhere], limits: { terminationGraceMs: 100 } },
+    { 'a/index.ts': FUNCTION.replace('../_flows', `file://${elsewhere}/src`) },
+    { watch: [elsewhere], projectDir: dirname(elsewhere), limits: { terminationGraceMs: 100 } },
   )
   await call('a')
-  writeFile(join(elsewhere, 'src/module.ts'), 'export {}')
-  expect(await log.next('functions.reloaded')).toMatchObject({ isolates: 1 })
+  writeFile(join(elsewhere, 'src/word.ts'), `export const word = 'new'`)
+  expect(await log.next('functions.reloaded')).toMatchObject({ functions: ['a'] })
+  expect(await (await call('a')).text()).toBe('new')
+})
+
+describe('only functions that are made of what has changed are ended', () => {
+  const serve = (word: string) => `import { word } from '../_flows/${word}.ts'
+Deno.serve(() => new Response(word))`
+  const files = {
+    'a/index.ts': serve('a'),
+    'a/deno.json': '{}',
+    'b/index.ts': serve('b'),
+    '_flows/a.ts': `export { word } from './both.ts'`,
+    '_flows/b.ts': `import { word as it } from './both.ts'\nexport const word = it\nawait import('./late.ts')`,
+    '_flows/both.ts': `export const word = 'both'`,
+    '_flows/late.ts': 'export {}',
+    '_flows/alone.ts': '',
+    '_flows/words.txt': 'some',
+  }
+
+  test.each([
+    ['a module of one', { '_flows/a.ts': `export { word } from './both.ts' // edited` }, ['a']],
+    ['a module of both', { '_flows/both.ts': `export const word = 'all'` }, ['a', 'b']],
+    ['a module that is imported when it is needed', { '_flows/late.ts': 'export const late = 1' }, ['b']],
+    ['a file beside the entry of one', { 'b/words.txt': 'few' }, ['b']],
+    ['the deno.json of one', { 'a/deno.json': '{ "imports": {} }' }, ['a']],
+    ['data that any of them may read', { '_flows/words.txt': 'more' }, ['a', 'b']],
+    ['a module of nobody', { '_flows/alone.ts': 'export {}', '_flows/new.ts': 'export {}' }, []],
+    ['modules of each, at once', { '_flows/a.ts': 'export {}', '_flows/late.ts': '' }, ['a', 'b']],
+  ])('%s', async (_what, edits, concerned) => {
+    const { call, folder, log } = await startFunctions(files, { watch: true, limits: { terminationGraceMs: 100 } })
+    await Promise.all([call('a'), call('b')])
+    for (const [path, text] of Object.entries(edits)) writeFile(join(folder, 'functions', path), text)
+    expect(await log.next('functions.reloaded')).toMatchObject({ functions: concerned })
+  })
+
+  test('what an edit began to import concerns it from then on', async () => {
+    const { call, folder, log } = await startFunctions(files, { watch: true, limits: { terminationGraceMs: 100 } })
+    await Promise.all([call('a'), call('b')])
+    const edit = async (path: string, text: string) => {
+      const seen = log.of('functions.reloaded').length
+      writeFile(join(folder, 'functions', path), text)
+      return (await log.next('functions.reloaded', (event) => log.of('functions.reloaded').indexOf(event) === seen))
+        .functions
+    }
+    expect(await edit('_flows/alone.ts', `export const word = 'alone'`)).toEqual([])
+    expect(await edit('_flows/a.ts', `export { word } from './alone.ts'`)).toEqual(['a'])
+    expect(await (await call('a')).text()).toBe('alone')
+    expect(await edit('_flows/alone.ts', `export const word = 'anew'`)).toEqual(['a'])
+    expect(await (await call('a')).text()).toBe('anew')
+  })
 })

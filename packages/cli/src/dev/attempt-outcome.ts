@@ -14,7 +14,6 @@ export interface AttemptOutcome {
   readonly maxAttempts: number
   /** Undefined when there is no further attempt. */
   readonly retryInSeconds: number | undefined
-  readonly runStatus: string
 }
 
 const LOOK_EVERY_MS = 100
@@ -39,24 +38,22 @@ async function lookOnce(sql: Sql, name: AttemptName): Promise<AttemptOutcome | u
       errorStack: string | null
       maxAttempts: number
       taskStatus: string
-      runStatus: string
       queueName: string
       messageId: string | null
     }[]
   >`
     select a.error_stack as "errorStack", coalesce(s.opt_max_attempts, f.opt_max_attempts) as "maxAttempts",
-           t.status as "taskStatus", r.status as "runStatus", t.queue_name as "queueName", t.message_id::text as "messageId"
+           t.status as "taskStatus", t.queue_name as "queueName", t.message_id::text as "messageId"
     from pgflow.task_attempts a
     join pgflow.step_tasks t using (run_id, step_slug, task_index)
     join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
     join pgflow.flows f on f.flow_slug = t.flow_slug
-    join pgflow.runs r on r.run_id = a.run_id
     where a.run_id = ${name.runId} and a.step_slug = ${name.stepSlug} and a.task_index = ${name.taskIndex} and a.attempt = ${name.attempt}`
   if (row === undefined) return undefined
-  const { errorStack, maxAttempts, taskStatus, runStatus, queueName, messageId } = row
+  const { errorStack, maxAttempts, taskStatus, queueName, messageId } = row
   const isRetried = taskStatus === 'queued' || taskStatus === 'started'
   const retryInSeconds = isRetried && messageId !== null ? await visibleInSeconds(sql, queueName, messageId) : undefined
-  return { errorStack, maxAttempts, retryInSeconds, runStatus }
+  return { errorStack, maxAttempts, retryInSeconds }
 }
 
 /** Zero where the message is there now, or was taken already. */

@@ -23,8 +23,8 @@ function startLog(options: { verbose?: boolean; outcome?: AttemptOutcome } = {})
       line: JSON.stringify({ functionName: 'orders__0__price', stepSlug: 'price', ...line }),
     } as FunctionsEvent)
   const listening = (name: string) => log.show({ type: 'function.listening', name, id: name, pid: 1, bootMs: 1 })
-  const reloaded = (isolates: number) =>
-    log.show({ type: 'functions.reloaded', path: '/project/_flows/orders.ts', isolates })
+  const reloaded = (...functions: string[]) =>
+    log.show({ type: 'functions.reloaded', path: '/project/_flows/orders.ts', functions })
   return { log, lines, worker, listening, reloaded }
 }
 
@@ -74,7 +74,7 @@ test('a failed attempt is told with its message, the place in the project and th
     '    at handler (file:///project/_flows/orders.ts:12:5)',
   ].join('\n')
   const { lines, worker } = startLog({
-    outcome: { errorStack, maxAttempts: 3, retryInSeconds: 4.2, runStatus: 'started' },
+    outcome: { errorStack, maxAttempts: 3, retryInSeconds: 4.2 },
   })
   const failed = { level: 'warn', event: 'task.failed', runId: RUN, taskIndex: 0, attempt: 1 }
   worker({ ...failed, errorName: 'RangeError', errorMessage: 'too dear' })
@@ -84,6 +84,31 @@ test('a failed attempt is told with its message, the place in the project and th
     '  at _flows/orders.ts:12:5',
     '  retry 2 of 3 in 5 s',
   ])
+})
+
+test('a run that ends is one line, without what went in and came out', () => {
+  const { log, lines } = startLog()
+  const run = { runId: RUN, flowSlug: 'orders', endedAt: '', durationMs: 1_240, failedStep: null }
+  log.showEnded([
+    { ...run, status: 'completed' },
+    { ...run, status: 'failed', failedStep: 'price' },
+    { ...run, status: 'failed' },
+  ])
+  expect(lines).toEqual([
+    'orders  run 01a2b3c4… completed in 1.2 s',
+    'orders  ERROR run 01a2b3c4… failed at step price after 1.2 s',
+    'orders  ERROR run 01a2b3c4… failed after 1.2 s',
+  ])
+})
+
+test('many runs that end at about the same time are counted', () => {
+  const { log, lines } = startLog()
+  const runs = Array.from({ length: 30 }, (_, index) => ({
+    ...{ runId: RUN, flowSlug: 'orders', endedAt: '', durationMs: 1, failedStep: null },
+    status: index < 28 ? ('completed' as const) : ('failed' as const),
+  }))
+  log.showEnded(runs)
+  expect(lines).toEqual(['orders  28 runs completed', 'orders  ERROR 2 runs failed'])
 })
 
 test('runs that a recompilation deleted are a warning of their own, and none at all are not mentioned', () => {
@@ -97,7 +122,7 @@ test('runs that a recompilation deleted are a warning of their own, and none at 
 
 test('a restart of all workers is one line', () => {
   const { lines, listening, reloaded } = startLog()
-  reloaded(2)
+  reloaded('one', 'two')
   listening('one')
   expect(lines).toEqual([])
   listening('two')
@@ -105,9 +130,28 @@ test('a restart of all workers is one line', () => {
   expect(lines).toEqual([expect.stringMatching(/^orders\.ts changed: 2 workers restarted in \d/)])
 })
 
+test('a generation that follows an edit is the same restart, and functions that start meanwhile are none of it', () => {
+  const { lines, listening, reloaded } = startLog()
+  reloaded('one', 'two')
+  listening('one')
+  reloaded('one')
+  listening('three')
+  listening('two')
+  expect(lines).toEqual([])
+  listening('one')
+  expect(lines).toEqual([expect.stringContaining('2 workers restarted')])
+})
+
+test('a change that concerns no function that runs is not told', () => {
+  const { lines, listening, reloaded } = startLog()
+  reloaded()
+  listening('new')
+  expect(lines).toEqual([])
+})
+
 test('workers that never come back do not keep the others from being told', async () => {
   const { lines, listening, reloaded } = startLog()
-  reloaded(2)
+  reloaded('one', 'two')
   listening('one')
   await vi.waitUntil(() => lines.length > 0)
   expect(lines[0]).toContain('1 worker restarted')
@@ -116,7 +160,7 @@ test('workers that never come back do not keep the others from being told', asyn
 test('functions that do not boot say nothing while the flow modules are known to be broken', () => {
   const { log, lines, reloaded } = startLog()
   log.checking()
-  reloaded(2)
+  reloaded('one', 'two')
   log.show(bootFailure('one'))
   log.checked({ isBroken: true })
   log.show(bootFailure('two'))

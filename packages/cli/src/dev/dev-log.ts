@@ -6,6 +6,7 @@ import type { Output } from '../output/output.ts'
 import { printError } from '../output/print-error.ts'
 import { formatDuration } from '../output/text-table.ts'
 import type { AttemptName, AttemptOutcome } from './attempt-outcome.ts'
+import type { EndedRun } from './run-watch.ts'
 import { attemptWords, parseWorkerLine, shortRunId, speakerOf, type WorkerLine, workerLineText } from './worker-line.ts'
 
 export interface DevLogOptions {
@@ -16,12 +17,24 @@ export interface DevLogOptions {
   readonly verbose: boolean
   /** Asks the database what came of a failed attempt; undefined where it does not know. */
   readonly readOutcome: (name: AttemptName) => Promise<AttemptOutcome | undefined>
+  /** Up to so many runs that ended at about the same time have a line each; more are counted. */
+  readonly maxRunLines?: number
   /** How long after the last restart the count of restarts is told, if some never come back. */
   readonly restartPatienceMs?: number
 }
 
 type BootFailure = Extract<FunctionsEvent, { readonly type: 'function.boot_failed' }>
 type Reload = Extract<FunctionsEvent, { readonly type: 'functions.reloaded' }>
+
+/** Functions that a change has ended, until they listen again. */
+interface Restart {
+  /** The first file that has changed. */
+  readonly path: string
+  readonly since: number
+  readonly awaited: Set<string>
+  readonly seen: Set<string>
+  timer?: NodeJS.Timeout
+}
 
 /**
  * What a person who edits flows reads: the words of handlers, failed attempts with their place and their retry, one line a
@@ -36,7 +49,7 @@ export class DevLog {
   #isBroken = false
   /** Places of boot failures that were told since the last change. */
   readonly #toldFailures = new Set<string>()
-  #restart: { path: string; expected: number; seen: Set<string>; since: number; timer?: NodeJS.Timeout } | undefined
+  #restart: Restart | undefined
   #isStopped = false
 
   constructor(options: DevLogOptions) {
@@ -103,6 +116,27 @@ export class DevLog {
     }
   }
 
+  /** One line for each run that has ended, without what went in and came out. */
+  readonly showEnded = (runs: readonly EndedRun[]): void => {
+    if (this.#isStopped) return
+    if (this.#options.output.json) {
+      for (const run of runs) this.#options.output.result({ event: `run.${run.status}`, ...run })
+    } else if (runs.length <= (this.#options.maxRunLines ?? 20)) {
+      for (const run of runs) this.#say(run.flowSlug, endOf(run), run.status === 'failed' ? 'error' : 'info')
+    } else this.#countEnded(runs)
+  }
+
+  #countEnded(runs: readonly EndedRun[]): void {
+    const counts = new Map<string, { run: EndedRun; count: number }>()
+    for (const run of runs) {
+      const key = `${run.flowSlug} ${run.status}`
+      counts.set(key, { run, count: (counts.get(key)?.count ?? 0) + 1 })
+    }
+    for (const { run, count } of counts.values()) {
+      this.#say(run.flowSlug, `${count} runs ${run.status}`, run.status === 'failed' ? 'error' : 'info')
+    }
+  }
+
   #passOn(event: PlatformEvent): void {
     if (event.type === 'function.boot_failed') return
     const { type, ...fields } = event
@@ -159,19 +193,23 @@ export class DevLog {
   }
 
   /** A generation that follows an edit writes files too: both are one restart. */
-  #noteReload({ path, isolates }: Reload): void {
+  #noteReload({ path, functions }: Reload): void {
     this.#toldFailures.clear()
-    const { path: first = path, expected = 0, since = Date.now() } = this.#restart ?? {}
-    clearTimeout(this.#restart?.timer)
-    this.#restart = { path: first, expected: Math.max(expected, isolates), seen: new Set(), since }
+    if (functions.length === 0) return
+    this.#restart ??= { path, since: Date.now(), awaited: new Set(), seen: new Set() }
+    clearTimeout(this.#restart.timer)
+    for (const name of functions) {
+      this.#restart.awaited.add(name)
+      this.#restart.seen.delete(name)
+    }
   }
 
   #noteListening(name: string): void {
     const restart = this.#restart
-    if (restart === undefined) return
+    if (!restart?.awaited.delete(name)) return
     restart.seen.add(name)
     clearTimeout(restart.timer)
-    if (restart.seen.size >= restart.expected) this.#tellRestart()
+    if (restart.awaited.size === 0) this.#tellRestart()
     else restart.timer = setTimeout(() => this.#tellRestart(), this.#options.restartPatienceMs ?? 3_000).unref()
   }
 
@@ -204,12 +242,18 @@ function isForEverybody({ level, event }: WorkerLine): boolean {
   return level === 'info' && !/^(worker|task)\./.test(event) && event !== 'flow.draining' && event !== 'flow.compiled'
 }
 
-function whatFollows({ runId, attempt }: AttemptName, outcome: AttemptOutcome): string {
+function whatFollows({ attempt }: AttemptName, outcome: AttemptOutcome): string {
   if (outcome.retryInSeconds !== undefined) {
     return `retry ${attempt + 1} of ${outcome.maxAttempts} in ${Math.ceil(outcome.retryInSeconds)} s`
   }
-  const last = `that was attempt ${attempt} of ${outcome.maxAttempts}`
-  return outcome.runStatus === 'failed' ? `${last}: run ${shortRunId(runId)} failed` : last
+  return `that was attempt ${attempt} of ${outcome.maxAttempts}`
+}
+
+function endOf({ runId, status, durationMs, failedStep }: EndedRun): string {
+  const run = `run ${shortRunId(runId)} ${status}`
+  const took = formatDuration(durationMs)
+  if (status === 'completed') return `${run} in ${took}`
+  return failedStep === null ? `${run} after ${took}` : `${run} at step ${failedStep} after ${took}`
 }
 
 /** The first frame in the project that is not a dependency's: `supabase/functions/_flows/orders.ts:12:5`. */

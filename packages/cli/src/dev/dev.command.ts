@@ -15,6 +15,7 @@ import { type StarflowPlatform, startStarflowPlatform, trackFunctions } from '..
 import { loadProject, type Project } from '../project/project.ts'
 import { readAttemptOutcome } from './attempt-outcome.ts'
 import { DevLog } from './dev-log.ts'
+import { RunWatch } from './run-watch.ts'
 
 interface DevOptions {
   readonly port?: string
@@ -48,6 +49,7 @@ async function runDev(options: DevOptions, output: Output): Promise<void> {
   const dataDir = join(project.stateDir, 'dev')
   const interruption = untilInterrupted()
   let platform: StarflowPlatform | undefined
+  let runs: RunWatch | undefined
   let regeneration = Promise.resolve()
   const log = new DevLog({
     output,
@@ -82,6 +84,8 @@ async function runDev(options: DevOptions, output: Output): Promise<void> {
     }).catch((error: unknown) => {
       throw inTermsOfDev(error, dataDir)
     })
+    runs = new RunWatch({ sql: platform.sql, onEnded: log.showEnded })
+    runs.start()
     showAddresses(platform, generation, output)
     const isUp = log.started(generation.functions, FIRST_WORKERS_MS)
     const allStarted = await Promise.race([isUp, interruption.ended.then(() => undefined)])
@@ -92,6 +96,7 @@ async function runDev(options: DevOptions, output: Output): Promise<void> {
     if (!interruption.signal.aborted) throw error
   } finally {
     log.stop()
+    runs?.stop()
     await regeneration
     await platform?.dispose()
     interruption.release()

@@ -13,9 +13,14 @@ export interface FunctionSource {
 /** Names that can be a folder, a URL segment and a deployed function alike; `_shared` and the like are no functions. */
 const FUNCTION_NAME = /^[A-Za-z][A-Za-z0-9_-]*$/
 
+/** Whether a folder of this name can be a function's. */
+export function isFunctionName(name: string): boolean {
+  return FUNCTION_NAME.test(name)
+}
+
 /** Finds the function `name` below `functionsDir`; undefined where there is none. */
 export function findFunction(functionsDir: string, projectDir: string, name: string): FunctionSource | undefined {
-  if (!FUNCTION_NAME.test(name)) return undefined
+  if (!isFunctionName(name)) return undefined
   const folder = join(functionsDir, name)
   const entry = ['index.ts', 'index.js'].map((file) => join(folder, file)).find(isFile)
   if (entry === undefined) return undefined

@@ -3,13 +3,13 @@ import { join, sep } from 'node:path'
 
 export interface FunctionWatcherOptions {
   readonly folders: readonly string[]
-  /** Called once for changes that come within `debounceMs` of one another, with the path of the last one. */
-  readonly onChange: (path: string) => void
+  /** Called once for changes that come within `debounceMs` of one another, with their paths, the last one last. */
+  readonly onChange: (paths: readonly string[]) => void
   readonly debounceMs?: number
 }
 
 /**
- * Watches folders and what is below them. Changes below `node_modules` and of hidden files do not count.
+ * Watches folders and what is below them. Changes below `node_modules`, of hidden files and of editors' backups do not count.
  *
  * Each folder has a watcher of its own: Node's recursive one watches files on Linux, and loses a file that is replaced by a
  * rename, which is how most editors, git and `sed -i` save.
@@ -17,6 +17,7 @@ export interface FunctionWatcherOptions {
 export class FunctionWatcher {
   readonly #options: FunctionWatcherOptions
   readonly #watchers = new Map<string, FSWatcher>()
+  readonly #changed = new Set<string>()
   #timer: NodeJS.Timeout | undefined
 
   constructor(options: FunctionWatcherOptions) {
@@ -70,13 +71,21 @@ export class FunctionWatcher {
       this.#unwatch(path)
       if (isFolder(path)) this.#watch(path)
     }
+    this.#changed.delete(path)
+    this.#changed.add(path)
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#options.onChange(path), this.#options.debounceMs ?? 100)
+    this.#timer = setTimeout(() => this.#tell(), this.#options.debounceMs ?? 100)
+  }
+
+  #tell(): void {
+    const paths = [...this.#changed]
+    this.#changed.clear()
+    this.#options.onChange(paths)
   }
 }
 
 function counts(name: string): boolean {
-  return name !== 'node_modules' && !name.startsWith('.')
+  return name !== 'node_modules' && !name.startsWith('.') && !name.endsWith('~')
 }
 
 function isFolder(path: string): boolean {

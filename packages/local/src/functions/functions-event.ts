@@ -44,6 +44,7 @@ export type FunctionsEvent =
       readonly lifetimeMs: number
       readonly requests: number
     })
-  | { readonly type: 'functions.reloaded'; readonly path: string; readonly isolates: number }
+  /** A file has changed, and these functions are made of it: their isolates end. */
+  | { readonly type: 'functions.reloaded'; readonly path: string; readonly functions: readonly string[] }
 
 export type FunctionsEventListener = (event: FunctionsEvent) => void

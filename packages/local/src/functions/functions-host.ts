@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { StarflowError } from '@starflow/errors'
+import { ChangedFiles } from './changed-files.ts'
 import { resolveDenoBinary } from './deno-binary.ts'
 import { answer, FUNCTION_ANSWERS, forwardRequest } from './function-proxy.ts'
 import { findFunction, findProjectDir } from './function-source.ts'
@@ -10,6 +11,7 @@ import { FunctionWatcher } from './function-watcher.ts'
 import type { FunctionsEventListener } from './functions-event.ts'
 import { Isolate } from './isolate.ts'
 import { type IsolateLimits, resolveIsolateLimits } from './isolate-limits.ts'
+import { ModuleGraphs } from './module-graphs.ts'
 import { sampleProcesses } from './process-usage.ts'
 
 export interface FunctionsHostOptions {
@@ -25,8 +27,9 @@ export interface FunctionsHostOptions {
   /** Folder of Deno's cache. Default: one in the system's temporary folder. */
   readonly denoDir?: string
   /**
-   * True: a change anywhere below `functionsDir` ends all isolates (with `beforeunload` and grace), so that the next
-   * request boots the new code. A list: changes below these folders too, for modules that functions import from elsewhere.
+   * True: a change of a file below `functionsDir` ends the isolates of the functions that are made of it (with
+   * `beforeunload` and grace), so that the next request boots the new code. A list: changes below these folders too, for
+   * modules that functions import from elsewhere.
    */
   readonly watch?: boolean | readonly string[]
   readonly onEvent?: FunctionsEventListener
@@ -59,12 +62,15 @@ export class FunctionsHost {
   readonly #functionsDir: string
   readonly #projectDir: string
   readonly #deno: string
+  readonly #denoDir: string
   readonly #onEvent: FunctionsEventListener
+  readonly #graphs: ModuleGraphs
   readonly #watcher: FunctionWatcher | undefined
   /** The isolate that takes new requests, by function; there from the first moment of its boot. */
   readonly #current = new Map<string, Isolate>()
   /** All that are not gone, retired ones too. */
   readonly #isolates = new Set<Isolate>()
+  #reloads = Promise.resolve()
   #sampler: NodeJS.Timeout | undefined
   #isSampling = false
   #isStopped = false
@@ -92,6 +98,8 @@ export class FunctionsHost {
         hint: 'Correct the option `deno`, or leave it out to get the one of the npm package.',
       })
     }
+    this.#denoDir = options.denoDir ?? join(tmpdir(), 'starflow-deno')
+    this.#graphs = new ModuleGraphs({ deno: this.#deno, denoDir: this.#denoDir, projectDir: this.#projectDir })
     this.#onEvent = options.onEvent ?? (() => {})
     this.#watcher = this.#createWatcher(options.watch ?? false)
   }
@@ -168,7 +176,7 @@ export class FunctionsHost {
       source,
       projectDir: this.#projectDir,
       deno: this.#deno,
-      denoDir: this.#options.denoDir ?? join(tmpdir(), 'starflow-deno'),
+      denoDir: this.#denoDir,
       env: this.#options.env ?? {},
       limits: this.limits,
       onEvent: this.#onEvent,
@@ -198,13 +206,25 @@ export class FunctionsHost {
   #createWatcher(watch: boolean | readonly string[]): FunctionWatcher | undefined {
     if (watch === false) return undefined
     const more = watch === true ? [] : watch.map((folder) => resolve(folder))
-    return new FunctionWatcher({ folders: [this.#functionsDir, ...more], onChange: (path) => this.#reload(path) })
+    return new FunctionWatcher({ folders: [this.#functionsDir, ...more], onChange: this.#noticed })
   }
 
-  #reload(path: string): void {
+  /** One after the other, so that they are told in their order. */
+  readonly #noticed = (paths: readonly string[]): void => {
+    this.#reloads = this.#reloads.then(() => this.#reload(paths))
+  }
+
+  async #reload(paths: readonly string[]): Promise<void> {
+    const changed = new ChangedFiles(paths, this.#functionsDir)
+    // One that boots from here on reads what there is now.
     const isolates = [...this.#isolates].filter(({ isRetired }) => !isRetired)
-    for (const isolate of isolates) void isolate.terminate('reload')
-    this.#onEvent({ type: 'functions.reloaded', path, isolates: isolates.length })
+    const concerned = await this.#graphs.concernedBy(
+      changed,
+      isolates.map(({ source }) => source),
+    )
+    if (this.#isStopped) return
+    for (const isolate of isolates) if (concerned.has(isolate.name)) void isolate.terminate('reload')
+    this.#onEvent({ type: 'functions.reloaded', path: paths.at(-1)!, functions: [...concerned].sort() })
   }
 }
 

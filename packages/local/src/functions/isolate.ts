@@ -90,6 +90,10 @@ export class Isolate {
     if (this.#process.pid !== undefined) this.#emit({ type: 'function.booted', pid: this.pid })
   }
 
+  get source(): FunctionSource {
+    return this.#options.source
+  }
+
   get pid(): number {
     return this.#process.pid ?? 0
   }
