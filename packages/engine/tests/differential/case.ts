@@ -58,7 +58,7 @@ export type WaitAnswer = 'timeout' | { readonly payload: Json }
  */
 export const UNIT_SECONDS = 1000
 /** Timeouts of waits are 2^n of these: longer than all delays of a run together, and no two sums of them are equal. */
-export const WAIT_UNIT_SECONDS = 1_000_000
+const WAIT_UNIT_SECONDS = 1_000_000
 
 /** The seconds that a wait stays open: it has a timeout where it needs one. */
 export function waitTimeout(step: StepSketch, index: number): number | undefined {
