@@ -139,17 +139,26 @@ describe('a worker in a Node process', () => {
     expect(await tasksOf(second!)).toEqual([{ status: 'queued', attempts_count: 0 }])
   })
 
-  test('drains no longer than it may, then gives handlers the shutdown grace', { timeout: 40_000 }, async () => {
-    const worker = startProcess('flow', 'drainLimit', { STARFLOW_DRAIN_TIMEOUT_MS: '300' })
+  test('drains no longer than it may, then gives handlers the shutdown grace: a short task is recorded, a long one comes back', {
+    timeout: 60_000,
+  }, async () => {
+    const worker = startProcess('flow', 'drainLimit', { STARFLOW_DRAIN_TIMEOUT_MS: '2000' })
     await worker.said('worker.started')
-    const [runId] = await core.startFlows('drainLimit', [{ ms: 60_000 }])
-    await worker.said('began')
+    const [short, long] = await core.startFlows('drainLimit', [{ ms: 1000 }, { ms: 600_000 }])
+    await worker.said('began', 2)
     const toldAt = performance.now()
     worker.child.kill('SIGTERM')
     expect((await worker.ended).code).toBe(0)
     expect(performance.now() - toldAt).toBeLessThan(15_000)
     expect(JSON.parse(await worker.said('worker.stopped'))).toMatchObject({ reason: 'SIGTERM', leftTasks: 1 })
-    expect(await tasksOf(runId!)).toEqual([{ status: 'started', attempts_count: 1 }])
+    expect(await statusOf(short!)).toBe('completed')
+    expect(await tasksOf(long!)).toEqual([{ status: 'started', attempts_count: 1 }])
+    // As if its recovery boundary had passed.
+    await sql`update pgflow.step_tasks set queued_at = queued_at - interval '2 hours', started_at = started_at - interval '1 hour'
+      where run_id = ${long!}`
+    await sql`select pgmq.set_vt(queue_name, message_id, 0) from pgflow.step_tasks where run_id = ${long!}`
+    await sql`select pgflow.requeue_stalled_tasks()`
+    expect(await tasksOf(long!)).toEqual([{ status: 'queued', attempts_count: 1 }])
   })
 
   test('ends at once at a second signal', async () => {

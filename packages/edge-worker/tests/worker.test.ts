@@ -226,6 +226,53 @@ describe('a slow step', () => {
     const [inFlowMode, inStepMode] = [await fastStepTook('sharedSpeed'), await fastStepTook('splitSpeed')]
     expect(inFlowMode / inStepMode).toBeGreaterThan(3)
   })
+
+  test('of 5 000 elements keeps another step waiting in flow mode, and not beyond a poll in step mode', {
+    timeout: 60_000,
+  }, async () => {
+    const ELEMENTS = 5000
+    const busyAndUrgent = (slug: string) =>
+      new Flow<{ load: number[]; urgent: boolean }>({ slug })
+        .array({ slug: 'load', if: { urgent: false } }, ({ load }) => load)
+        .map({ slug: 'busy', array: 'load' }, () => new Promise<string>((resolve) => setTimeout(resolve, 2000, '')))
+        .step({ slug: 'urgent', if: { urgent: true } }, () => 'done')
+
+    /** Seconds from queued to started of an urgent task behind the busy map; undefined when it has not started within 5 s. */
+    async function urgentWaited(flowSlug: string, queue: string): Promise<number | undefined> {
+      const load = Array.from({ length: ELEMENTS }, (_, n) => n)
+      const [busy] = await core.startFlows(flowSlug, [{ load, urgent: false }])
+      await until(
+        async () =>
+          (
+            await sql`select from pgflow.step_tasks where run_id = ${busy!} and step_slug = 'busy' and status = 'started'`
+          ).length > 0,
+      )
+      expect(
+        (await sql`select queue_length::int as depth from pgmq.metrics(${queue})`)[0]!.depth,
+      ).toBeGreaterThanOrEqual(ELEMENTS)
+      const [urgent] = await core.startFlows(flowSlug, [{ load: [], urgent: true }])
+      const waited = async () =>
+        (
+          await sql<{ seconds: number | null; asked: number }[]>`
+        select extract(epoch from started_at - queued_at)::float8 as seconds, extract(epoch from clock_timestamp() - queued_at)::float8 as asked
+        from pgflow.step_tasks where run_id = ${urgent!}`
+        )[0]!
+      let row = await waited()
+      await until(async () => {
+        row = await waited()
+        return row.seconds !== null || row.asked > 5
+      })
+      await Promise.all([busy, urgent].map((runId) => sql`select pgflow.cancel_run(${runId!})`))
+      return row.seconds ?? undefined
+    }
+
+    await workerOn(busyAndUrgent('sharedByMany')).ask()
+    expect(await urgentWaited('sharedByMany', 'sharedbymany')).toBeUndefined()
+    const split = withStepQueues(busyAndUrgent('splitByStep'))
+    await Promise.all(workersOn(split).map((worker) => worker.ask()))
+    // An idle worker asks once a second; the rest is what a busy computer needs.
+    expect(await urgentWaited('splitByStep', 'splitbystep__busy')).toBeLessThan(2)
+  })
 })
 
 describe('a worker that loses its task', () => {
@@ -409,7 +456,7 @@ describe('a worker’s connections', () => {
     })
     const worker = workerOn(flow, { maxPgConnections: 2, functionName: 'connection_function' })
     await worker.ask()
-    const runIds = await core.startFlows('connections', Array<Json>(60).fill({}))
+    const runIds = await core.startFlows('connections', Array<Json>(100).fill({}))
     let most = 0
     await until(async () => {
       const open = await sql`select from pg_stat_activity where application_name = 'starflow connection_function'`
