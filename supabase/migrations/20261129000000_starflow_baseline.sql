@@ -3209,11 +3209,13 @@ begin
       'run', to_jsonb(r),
       'steps', coalesce((select jsonb_agg(to_jsonb(s) order by st.step_index)
                          from pgflow.step_states s join pgflow.steps st on st.flow_slug = s.flow_slug and st.step_slug = s.step_slug
-                         where s.run_id = r.run_id), '[]'))
+                         where s.run_id = r.run_id), '[]'),
+      -- A private channel does not hear public messages, nor the other way round: who listens has to know.
+      'events', case pgflow._setting('events') when 'off' then 'off' else pgflow._setting('events_channel') end)
     from pgflow.runs r where r.run_id = v_run.run_id);
 end $$;
 comment on function pgflow.get_run_with_states(uuid) is
-  'The run and its steps: {run, steps[]}; null where there is none that the caller may see. Its events are sent for the next 5 minutes.';
+  'The run, its steps, and how its events are sent (private, public or off): {run, steps[], events}; null where there is none that the caller may see. Its events are sent for the next 5 minutes.';
 
 -- 40_run/issue_wait_token.sql
 -- For the server alone: who may resume a wait is the application's decision, and the owner of a run is often just the person

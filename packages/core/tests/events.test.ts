@@ -411,6 +411,24 @@ describe('a channel is', () => {
     await sql`select pgflow.set_setting('events_channel', null)`
   })
 
+  test.each([
+    ['watched', 'private', 'private'],
+    ['all', 'public', 'public'],
+    ['off', 'public', 'off'],
+  ])('told with the state of a run: with events %s and channels %s it says %s', async (events, channel, expected) => {
+    const flow = await compile({ a: {} })
+    const [runId] = await flow.start({})
+    const undo = new Error('undo')
+    await sql
+      .begin(async (tx) => {
+        await tx`select pgflow.set_setting('events', ${events}), pgflow.set_setting('events_channel', ${channel})`
+        const [row] = await tx`select pgflow.get_run_with_states(${runId!}) as found`
+        expect(row!.found.events).toBe(expected)
+        throw undo
+      })
+      .catch((error: unknown) => expect(error).toBe(undo))
+  })
+
   test('private without a setting', async () => {
     const flow = await compile({ a: {} })
     const [runId] = await flow.start({})
