@@ -15,6 +15,8 @@ import { readSchemaFiles } from './schema-files.ts'
 const PURPOSES = {
   dsl: 'Flows and their step queues. Runs in Node, Deno and browsers, and needs nothing but `@starflow/errors`.',
   'edge-worker': 'Workers. Runs in Supabase Edge Functions, Deno, Node and Bun.',
+  client:
+    'Starts and watches runs, on supabase-js. Runs in browsers, Node and Deno, and needs nothing but `@starflow/errors`.',
   errors: 'What every package throws.',
   core: 'The typed client of the SQL functions, for workers and servers; `@starflow/core/migrations` has the migrations.',
   local: 'Supabase without Docker. Node only; it knows nothing of flows.',

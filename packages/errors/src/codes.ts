@@ -39,6 +39,13 @@ export const ERROR_CODES = {
   SF208: 'WaitTokenExpiredError',
   SF209: 'WaitNotFoundError',
   SF210: 'MessageIdTakenError',
+  // SF22x watching runs
+  SF221: 'RunFailedError',
+  SF222: 'RunCancelledError',
+  SF223: 'StatusUnreachableError',
+  SF224: 'StatusTimeoutError',
+  SF225: 'RunDisposedError',
+  SF226: 'RequestFailedError',
   // SF3xx claim and settle
   SF301: 'ClaimVisibilityError',
   SF302: 'SubscriptionError',
