@@ -4,9 +4,11 @@ import { join } from 'node:path'
 import { runCommandLine } from '../packages/cli/src/program.ts'
 import { ENVIRONMENT_VARIABLES } from '../packages/edge-worker/src/index.ts'
 import { ERROR_CODES } from '../packages/errors/src/index.ts'
+import { describeApi, SERVER_VARIABLES } from '../packages/server/src/index.ts'
 import { cliReference } from './reference/cli-reference.ts'
 import { environmentReference } from './reference/environment-reference.ts'
 import { errorsReference } from './reference/errors-reference.ts'
+import { type ApiDescription, httpApiReference } from './reference/http-api-reference.ts'
 import { sqlReference } from './reference/sql-reference.ts'
 import { typescriptReference } from './reference/typescript-reference.ts'
 import { ROOT } from './repository.ts'
@@ -26,7 +28,9 @@ const pages = {
   'sql.md': sqlReference(readSchemaFiles()),
   // A code without a page is told by the tests of the errors package.
   'errors.md': errorsReference(ERROR_CODES, (code) => textOf(join(ROOT, `docs/errors/${code}.md`))),
-  'environment.md': environmentReference(ENVIRONMENT_VARIABLES),
+  'environment.md': environmentReference(ENVIRONMENT_VARIABLES, SERVER_VARIABLES),
+  // The cast: the page reads the parts of the description that it shows.
+  'http-api.md': httpApiReference(describeApi('0.0.0') as unknown as ApiDescription),
   'cli.md': await cliReference(helpOf),
   'typescript.md': typescriptReference(
     Object.entries(PURPOSES).map(([folder, purpose]) => ({

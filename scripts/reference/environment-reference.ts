@@ -1,5 +1,8 @@
-/** The page of the variables that a worker reads, first match first. */
-export function environmentReference(variables: Readonly<Record<string, readonly string[]>>): string {
+/** The page of the variables that workers and servers read. Of a worker's, the first that is set counts. */
+export function environmentReference(
+  variables: Readonly<Record<string, readonly string[]>>,
+  server: Readonly<Record<string, { readonly default: string; readonly meaning: string }>>,
+): string {
   const keys = Object.keys(MEANINGS)
   const nameless = Object.keys(variables).find((key) => !keys.includes(key))
   if (nameless !== undefined) throw new Error(`${nameless} has no meaning in environment-reference.ts.`)
@@ -7,10 +10,12 @@ export function environmentReference(variables: Readonly<Record<string, readonly
     const names = variables[key] ?? []
     return names.length === 0 ? [] : [`| ${names.map((name) => `\`${name}\``).join(', ')} | ${MEANINGS[key]} |`]
   })
+  const serverRows = Object.entries(server).map(([name, each]) => `| \`${name}\` | ${each.default} | ${each.meaning} |`)
   return [
     `${HEAD}\n${tableOf(rows)}`,
     `## What the host of a worker may set\n\n${tableOf(HOST)}`,
     `## Where runs are kept\n\n${RUNS}\n${tableOf(SUBSTRATE)}`,
+    `${SERVER}\n| variable | default | what it is |\n|---|---|---|\n${serverRows.join('\n')}\n`,
   ].join('\n')
 }
 
@@ -18,11 +23,21 @@ function tableOf(rows: readonly string[]): string {
   return `| variable | what it is |\n|---|---|\n${rows.join('\n')}\n`
 }
 
-const HEAD = `# Environment of a worker
+const HEAD = `# Environment
 
-An empty variable counts as unset. Where several are named, the first one that is set counts. What is missing is told all at once
+An empty variable counts as unset, for workers and servers alike.
+
+## Of a worker
+
+Where several are named, the first one that is set counts. What is missing is told all at once
 ([SF002](../errors/SF002.md)). Supabase sets those that begin with \`SUPABASE_\` and \`SB_\`. This page is written by \`npm run build:docs\` from
 \`packages/edge-worker/src/worker-environment.ts\`.
+`
+
+const SERVER = `## Of a server
+
+Read by \`starflow server\`, from \`packages/server/src/config.ts\`. What is wrong is told all at once ([SF901](../errors/SF901.md)), before a
+port or a connection is opened. [Running the server](../operations/server.md) says how they go together.
 `
 
 const MEANINGS: Readonly<Record<string, string>> = {

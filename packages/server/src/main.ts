@@ -13,18 +13,12 @@ import {
 import { type OpenStorage, openStorage } from './adapters/open-storage.ts'
 import { Authenticator } from './auth/authenticator.ts'
 import { readConfig, type ServerConfig } from './config.ts'
+import { type ApiParts, apiEndpoints } from './http/api.ts'
 import { createApp } from './http/app.ts'
 import { serveDashboard } from './http/dashboard.ts'
 import type { Endpoint } from './http/endpoint.ts'
-import { flowEndpoints } from './http/endpoints/flows.ts'
-import { healthEndpoints, type ProcessIdentity } from './http/endpoints/health.ts'
-import { queueEndpoints } from './http/endpoints/queues.ts'
-import { runnerEndpoints } from './http/endpoints/runners.ts'
-import { runEndpoints } from './http/endpoints/runs.ts'
-import { sessionEndpoints } from './http/endpoints/session.ts'
-import { waitEndpoints } from './http/endpoints/waits.ts'
+import { type HealthParts, healthEndpoints, type ProcessIdentity } from './http/endpoints/health.ts'
 import { listen } from './http/listener.ts'
-import { withDescription } from './http/openapi.ts'
 import { createLog, errorFields, type ServerLog } from './log.ts'
 import { Readiness } from './readiness.ts'
 import { ROLES } from './roles.ts'
@@ -98,15 +92,16 @@ async function compose(
     ...{ substrate: adapter.substrate, databaseId, version: version() },
     ...{ runnerId: runner?.runnerId, runnerPool: config.runnerPool },
   }
-  const health = healthEndpoints({
+  const health: HealthParts = {
     ...{ identity, readiness, activeRuns: () => runner?.activeRuns ?? 0 },
     probe: async () => void (await store.databaseId()),
-  })
+  }
   const { apiToken } = config
   const authenticator = apiToken === undefined ? undefined : new Authenticator({ apiToken, store, now: Date.now })
-  const api = authenticator && createApi(config, storage, options.flows, served, authenticator)
+  const parts = { health, flows: options.flows, served, version: identity.version }
   const app = createApp({
-    endpoints: api === undefined ? health : withDescription([...health, ...api], version()),
+    endpoints:
+      authenticator === undefined ? healthEndpoints(health) : createApi(config, storage, { ...parts, authenticator }),
     ...{ log, authenticator, trustedProxies: config.trustedProxies, stopped: streams.signal },
     checkAnswers: options.checkAnswers ?? false,
   })
@@ -150,22 +145,17 @@ function createRunner(
 function createApi(
   { waitTokenKeys }: ServerConfig,
   { adapter, queues }: OpenStorage,
-  flows: readonly AnyFlow[],
-  served: ServedFlows,
-  authenticator: Authenticator,
+  parts: Pick<ApiParts, 'health' | 'authenticator' | 'version'> & {
+    readonly flows: readonly AnyFlow[]
+    readonly served: ServedFlows
+  },
 ): readonly Endpoint[] {
+  const { flows, served, ...rest } = parts
   const catalog = new FlowCatalog(flows)
   const runner = new RunnerPlacement({ adapter, flows: catalog, served, waitTokenKeys, now: Date.now })
   // Queue first: that is the default of a flow that is compiled.
   const runs = new RunDirectory(queues === undefined ? [runner] : [queues.placement, runner], catalog)
-  return [
-    ...sessionEndpoints(authenticator),
-    ...runEndpoints(runs),
-    ...waitEndpoints(runs),
-    ...flowEndpoints(catalog, queues?.operations),
-    ...queueEndpoints(queues?.operations),
-    ...runnerEndpoints(adapter),
-  ]
+  return apiEndpoints({ ...rest, runs, catalog, adapter, operations: queues?.operations })
 }
 
 function createSweep(adapter: QueueingStateAdapter, log: ServerLog): Service {

@@ -33,6 +33,8 @@ export function errorAnswer(thrown: unknown, requestId: string): ErrorAnswer {
     status,
     headers: {
       ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+      // The rest of the body is not read, so nothing more can be asked on this connection.
+      ...(status === 413 ? { connection: 'close' } : {}),
       ...(typeof retryAfterSeconds === 'number' ? { 'retry-after': String(retryAfterSeconds) } : {}),
     },
     body: { error: { code, name, message, ...defined({ detail, hint }), requestId } },

@@ -6,7 +6,7 @@ import { errorBody } from './error-answer.ts'
 import { statusOf } from './error-status.ts'
 
 /** The OpenAPI 3.1 description of the API, made of the same schemas that check its requests. */
-function openApiDocument(endpoints: readonly Endpoint[], version: string) {
+export function openApiDocument(endpoints: readonly Endpoint[], version: string) {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const endpoint of endpoints) {
     paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method]: operationOf(endpoint) }

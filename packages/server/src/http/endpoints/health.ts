@@ -16,15 +16,17 @@ export interface ProcessIdentity {
   readonly version: string
 }
 
-/** `/health` says what this process is, `/readyz` whether to send it requests. */
-export function healthEndpoints(options: {
+export interface HealthParts {
   readonly identity: ProcessIdentity
   readonly readiness: Readiness
   /** Reaches the database, or throws. */
   readonly probe: () => Promise<void>
   readonly activeRuns: () => number
-}): Endpoint[] {
-  const { identity, readiness, probe, activeRuns } = options
+}
+
+/** `/health` says what this process is, `/readyz` whether to send it requests. */
+export function healthEndpoints(parts: HealthParts): Endpoint[] {
+  const { identity, readiness, probe, activeRuns } = parts
   const tag = 'Health'
   return [
     endpoint({
