@@ -120,6 +120,23 @@ describe.each(factories)('on $name', (factory) => {
     expect(skips).toMatchObject([{ nodeId: 'veto', payload: { reason: 'handler_failed' } }])
   })
 
+  test('a payload that is no array fails the run where a map goes over it, whatever its modes say', async () => {
+    const { adapter } = store()
+    const flow = new Flow({ slug: 'list' })
+      .wait({ slug: 'choose', whenExhausted: 'skip', payload: unchecked<string[]>() })
+      .map({ slug: 'each', array: 'choose' }, (item) => item)
+    const runId = await enqueueFlow(adapter, flow, {})
+    await (await takeUp(adapter, flow)).execute()
+    await adapter.resumeWait(runId, 'choose', { first: 'a' })
+    expect(await (await takeUp(adapter, flow)).execute()).toMatchObject({
+      end: 'error',
+      failure: {
+        code: 'SF811',
+        message: '[TYPE_VIOLATION] Step "choose" feeds a map and must return an array, but returned object',
+      },
+    })
+  })
+
   test('a run that was cancelled while it waited is resumed by nobody', async () => {
     const { adapter } = store()
     const runId = await pausedApproval()

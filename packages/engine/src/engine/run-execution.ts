@@ -317,7 +317,7 @@ export class RunExecution {
   async #onOutput(task: ReadyTask, node: string, output: Json, durationMs: number): Promise<void> {
     const { adapter, run, emit } = this.#options
     const { attempt } = task
-    const violation = task.step.stepType === 'single' ? typeViolation(task.step, output) : undefined
+    const violation = task.step.stepType === 'map' ? undefined : typeViolation(task.step, output)
     if (violation !== undefined) return await this.#writeError(node, attempt, violation)
     await this.#writes.write('onNodeComplete', () =>
       adapter.onNodeComplete(run.runId, node, output, { attempt, durationMs }),
