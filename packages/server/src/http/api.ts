@@ -1,0 +1,50 @@
+import type { QueueingStateAdapter } from '@starflow/engine'
+import type { Authenticator } from '../auth/authenticator.ts'
+import type { FlowCatalog } from '../runs/flow-catalog.ts'
+import type { QueueOperations } from '../runs/queue-operations.ts'
+import type { RunDirectory } from '../runs/run-directory.ts'
+import type { Endpoint } from './endpoint.ts'
+import { flowEndpoints } from './endpoints/flows.ts'
+import { type HealthParts, healthEndpoints } from './endpoints/health.ts'
+import { queueEndpoints } from './endpoints/queues.ts'
+import { runnerEndpoints } from './endpoints/runners.ts'
+import { runEndpoints } from './endpoints/runs.ts'
+import { sessionEndpoints } from './endpoints/session.ts'
+import { waitEndpoints } from './endpoints/waits.ts'
+import { openApiDocument, withDescription } from './openapi.ts'
+
+/** What the endpoints of the whole API work with. */
+export interface ApiParts {
+  readonly health: HealthParts
+  readonly authenticator: Authenticator
+  readonly runs: RunDirectory
+  readonly catalog: FlowCatalog
+  readonly operations: QueueOperations | undefined
+  readonly adapter: QueueingStateAdapter
+  readonly version: string
+}
+
+/** Every endpoint that an edge serves, its own description among them. */
+export function apiEndpoints(parts: ApiParts): readonly Endpoint[] {
+  const { health, authenticator, runs, catalog, operations, adapter, version } = parts
+  return withDescription(
+    [
+      ...runEndpoints(runs),
+      ...waitEndpoints(runs),
+      ...flowEndpoints(catalog, operations),
+      ...queueEndpoints(operations),
+      ...runnerEndpoints(adapter),
+      ...sessionEndpoints(authenticator),
+      ...healthEndpoints(health),
+    ],
+    version,
+  )
+}
+
+/** The description of the API without a server, for the reference. */
+export function describeApi(version: string) {
+  // The casts: an endpoint looks at its parts when it is called, and here none is.
+  const nothing = {} as never
+  const parts = { health: nothing, authenticator: nothing, runs: nothing, catalog: nothing, adapter: nothing }
+  return openApiDocument(apiEndpoints({ ...parts, operations: undefined, version }), version)
+}

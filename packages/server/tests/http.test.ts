@@ -1,0 +1,156 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { ApiClient } from './support/api-client.ts'
+import { OPERATOR_TOKEN, testServer, testStorage } from './support/test-servers.ts'
+
+const files = mkdtempSync(join(tmpdir(), 'starflow-dashboard-'))
+afterAll(() => rmSync(files, { recursive: true, force: true }))
+mkdirSync(join(files, 'assets'))
+writeFileSync(join(files, 'index.html'), '<title>dashboard</title>')
+writeFileSync(join(files, 'assets/app.js'), 'app()')
+
+const server = await testServer(await testStorage('sqlite'), {
+  STARFLOW_DASHBOARD_DIR: files,
+  // Each test is a client of its own, as far as failed attempts go.
+  STARFLOW_TRUSTED_PROXIES: '1',
+})
+const { token } = await server.token('shop')
+const from = (address: string) => server.nobody.with({ 'x-forwarded-for': address })
+
+describe('a body', () => {
+  const send = (headers: Record<string, string>, body: string) =>
+    fetch(`${server.url}/api/runs`, { method: 'POST', headers: { authorization: `Bearer ${token}`, ...headers }, body })
+
+  test('of more than 1 MiB is refused, and nothing is started', async () => {
+    const body = JSON.stringify({ flow: 'greetV1', input: { name: 'x'.repeat(1_100_000) } })
+    const response = await send({ 'content-type': 'application/json' }, body)
+    expect([response.status, ((await response.json()) as { error: { code: string } }).error.code]).toEqual([
+      413,
+      'SF907',
+    ])
+    const client = new ApiClient(server.url, token)
+    expect((await client.get('/api/runs')).body.runs).toEqual([])
+  })
+
+  test.each([
+    ['that is no JSON', 'application/json', '{"flow": "a secret'],
+    ['of another type', 'text/plain', '{}'],
+  ])('%s is refused without repeating it', async (_, type, body) => {
+    const response = await send({ 'content-type': type }, body)
+    const text = await response.text()
+    expect(response.status).toBe(400)
+    expect(JSON.parse(text).error.code).toBe('SF902')
+    expect(text).not.toContain('a secret')
+  })
+})
+
+describe('a refusal', () => {
+  test('has code, message, detail, hint and the id under which the log has the request', async () => {
+    const { body, headers, status } = await server.nobody.get('/api/runs')
+    expect(status).toBe(401)
+    expect(body).toEqual({
+      error: {
+        ...{ code: 'SF903', name: 'UnauthenticatedError', requestId: headers.get('starflow-request-id') },
+        ...{ message: expect.any(String), detail: expect.any(String), hint: expect.any(String) },
+      },
+    })
+    expect(headers.get('www-authenticate')).toBe('Bearer')
+    expect(server.log).toContainEqual(
+      expect.objectContaining({ requestId: body.error.requestId, code: 'SF903', message: 'refused' }),
+    )
+  })
+})
+
+describe('failed authentication', () => {
+  test('is answered with 429 after ten attempts from one address, and from no other', async () => {
+    const guesser = from('10.1.1.1')
+    for (let attempt = 0; attempt < 10; attempt++) {
+      expect((await guesser.with({ authorization: `Bearer guess-${attempt}` }).get('/api/runs')).status).toBe(401)
+    }
+    const refused = await guesser.with({ authorization: 'Bearer guess-10' }).get('/api/runs')
+    expect([refused.status, refused.body.error.code]).toEqual([429, 'SF906'])
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    const other = from('10.1.1.2').with({ authorization: `Bearer ${token}` })
+    expect((await other.get('/api/runs')).status).toBe(200)
+  })
+
+  test('counts guesses at the sign-in too', async () => {
+    const guesser = from('10.1.1.3')
+    for (let attempt = 0; attempt < 10; attempt++) {
+      expect((await guesser.post('/api/session', { token: `guess-${attempt}` })).status).toBe(401)
+    }
+    expect((await guesser.post('/api/session', { token: 'guess-10' })).status).toBe(429)
+  })
+})
+
+describe('a sign-in', () => {
+  const signIn = async (headers: Record<string, string> = {}) => {
+    const answer = await server.nobody.with(headers).post('/api/session', { token })
+    const cookie = answer.headers.get('set-cookie')!
+    return { answer, cookie, browser: server.nobody.with({ cookie: cookie.split(';')[0]! }) }
+  }
+
+  test('gives a cookie that scripts cannot read and other sites cannot send', async () => {
+    const { answer, cookie } = await signIn()
+    expect(answer.body).toEqual({ kind: 'workspace', workspace: 'shop', expiresAt: expect.any(String) })
+    expect(cookie).toContain('HttpOnly')
+    expect(cookie).toContain('SameSite=Strict')
+    expect(cookie).not.toContain('Secure')
+    expect(cookie).not.toContain(token)
+    expect((await signIn({ 'x-forwarded-proto': 'https' })).cookie).toContain('Secure')
+  })
+
+  test('reads with the cookie alone, and changes things only with the header that a foreign page cannot send', async () => {
+    const { browser } = await signIn()
+    expect((await browser.get('/api/session')).body).toMatchObject({ workspace: 'shop' })
+    expect((await browser.get('/api/runs')).status).toBe(200)
+    const start = { flow: 'greetV1', input: { name: 'Ana' } }
+    const forged = await browser.post('/api/runs', start)
+    expect([forged.status, forged.body.error.code]).toEqual([403, 'SF909'])
+    expect((await browser.with({ 'starflow-request': '1' }).post('/api/runs', start)).status).toBe(201)
+  })
+
+  test('is over when it was signed out of, as far as the browser goes', async () => {
+    const { browser } = await signIn()
+    const { status, headers } = await browser.with({ 'starflow-request': '1' }).send('DELETE', '/api/session')
+    expect(status).toBe(200)
+    expect(headers.get('set-cookie')).toMatch(/^starflow_session=;.*Expires=Thu, 01 Jan 1970/)
+  })
+
+  test('as the operator names a workspace per request', async () => {
+    const answer = await server.nobody.post('/api/session', { token: OPERATOR_TOKEN })
+    const browser = server.nobody.with({ cookie: answer.headers.get('set-cookie')!.split(';')[0]! })
+    expect((await browser.get('/api/runs')).status).toBe(400)
+    expect((await browser.with({ 'starflow-workspace': 'shop' }).get('/api/runs')).status).toBe(200)
+  })
+})
+
+describe('the dashboard', () => {
+  const page = async (path: string) => {
+    const response = await fetch(`${server.url}${path}`)
+    return [response.status, await response.text()]
+  }
+
+  test('is served at / with its files, and for every path of its own', async () => {
+    expect(await page('/')).toEqual([200, '<title>dashboard</title>'])
+    expect(await page('/assets/app.js')).toEqual([200, 'app()'])
+    expect(await page('/runs/7')).toEqual([200, '<title>dashboard</title>'])
+  })
+
+  test('never answers for the API, and gives no file outside of its folder', async () => {
+    expect((await server.nobody.get('/api/nothing')).status).toBe(404)
+    const [, text] = await page('/..%2f..%2f..%2fetc/passwd')
+    expect(text).not.toContain('root:')
+  })
+})
+
+test('a server is described by the same schemas that check it', async () => {
+  const { body } = await server.nobody.get('/api/openapi.json')
+  expect(body.openapi).toBe('3.1.0')
+  expect(body.paths['/api/runs'].post).toMatchObject({ operationId: 'startRun', 'x-access': 'workspace' })
+  expect(Object.keys(body.paths['/api/runs'].post.responses)).toEqual(
+    expect.arrayContaining(['200', '201', '409', '422']),
+  )
+})
