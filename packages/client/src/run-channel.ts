@@ -1,4 +1,5 @@
 import type { Intervals } from './intervals.ts'
+import { hasEnded, isRefusal } from './realtime-token.ts'
 import type { ChannelPort, SupabasePort } from './supabase-port.ts'
 
 /** Who listens to a run. */
@@ -87,7 +88,7 @@ class RunChannel {
         .on('broadcast', { event: '*' }, ({ payload }) => {
           for (const listener of this.#listeners) listener.onBroadcast(payload)
         })
-        .subscribe((status) => this.#onStatus(channel, status))
+        .subscribe((status, error) => this.#onStatus(channel, status, error))
     } catch {
       // No web socket here, or none that opens: whoever listens polls.
       this.#forget()
@@ -103,7 +104,7 @@ class RunChannel {
     if (channel !== undefined) await this.#remove(channel)
   }
 
-  #onStatus(channel: ChannelPort, status: string): void {
+  #onStatus(channel: ChannelPort, status: string, error: Error | undefined): void {
     if (channel !== this.#channel) return
     if (status === 'SUBSCRIBED') {
       this.#failures = 0
@@ -114,7 +115,7 @@ class RunChannel {
     this.#goDown()
     if (status === 'CLOSED') this.#forget()
     // It is joined again with the token that there is then.
-    else void this.#renewToken().catch(() => {})
+    else void this.#renewToken(error).catch(() => {})
   }
 
   #forget(): void {
@@ -134,9 +135,11 @@ class RunChannel {
     for (const listener of this.#listeners) listener.onDown()
   }
 
-  async #renewToken(): Promise<void> {
+  /** One that was given by hand stays until it is of no use: the application may have set it. */
+  async #renewToken(problem?: Error): Promise<void> {
     const { realtime } = this.#supabase
-    if (realtime._isManualToken?.() !== true) await realtime.setAuth()
+    const isKept = realtime._isManualToken?.() === true
+    if (!isKept || hasEnded(realtime.accessTokenValue, Date.now()) || isRefusal(problem)) await realtime.setAuth()
   }
 
   async #remove(channel: ChannelPort): Promise<void> {

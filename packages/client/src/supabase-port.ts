@@ -24,7 +24,9 @@ export interface RpcAnswer {
 export interface RealtimePort {
   /** Without an argument: takes the token of whoever is signed in now. */
   setAuth(): PromiseLike<void>
-  /** Whether the application has set a token by itself, which is then not ours to replace. */
+  /** What channels are joined with. */
+  readonly accessTokenValue: string | null
+  /** Whether it was given by hand, by the application or by supabase-js itself: then it is kept until it is replaced. */
   _isManualToken?(): boolean
 }
 
