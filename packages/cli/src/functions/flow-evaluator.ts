@@ -19,7 +19,9 @@ interface StepQueuedLike {
 
 interface WorkerDefinitionLike {
   readonly flow: StepQueuedLike
-  readonly settings: Readonly<Record<string, { readonly instances?: number } | undefined>>
+  readonly settings: Readonly<
+    Record<string, { readonly instances?: number; readonly maxPgConnections?: number } | undefined>
+  >
 }
 
 const [mark = '', ...paths] = process.argv.slice(2)
@@ -58,7 +60,7 @@ function distinctExports(module: Record<string, unknown>) {
   )
 }
 
-/** The export that defineWorkers made for this flow, and how many instances each step asks for. */
+/** The export that defineWorkers made for this flow, and how many instances and connections each step asks for. */
 function workersOf(flow: StepQueuedLike, module: Record<string, unknown>) {
   const found = Object.entries(module).find(
     ([name, value]) => name !== 'default' && isWorkerDefinition(value) && value.flow === flow,
@@ -66,7 +68,14 @@ function workersOf(flow: StepQueuedLike, module: Record<string, unknown>) {
   if (found === undefined) return undefined
   const [exportName, definition] = found as [string, WorkerDefinitionLike]
   const instances = Object.entries(definition.settings).map(([stepSlug, step]) => [stepSlug, step?.instances ?? 1])
-  return { exportName, instances: Object.fromEntries(instances) as Record<string, number> }
+  const connections = Object.entries(definition.settings).flatMap(([stepSlug, step]) =>
+    step?.maxPgConnections === undefined ? [] : [[stepSlug, step.maxPgConnections]],
+  )
+  return {
+    exportName,
+    instances: Object.fromEntries(instances) as Record<string, number>,
+    connections: Object.fromEntries(connections) as Record<string, number>,
+  }
 }
 
 function isWorkerDefinition(value: unknown): value is WorkerDefinitionLike {

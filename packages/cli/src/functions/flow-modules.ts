@@ -15,8 +15,12 @@ export interface ExportedFlow {
   readonly flowSlug: string
   /** One route per step of a step-queued flow; undefined for a plain flow. */
   readonly routes?: readonly { readonly stepSlug: string; readonly queueName: string }[]
-  /** The export with its worker settings, and how many instances each step asks for. */
-  readonly workers?: { readonly exportName: string; readonly instances: Readonly<Record<string, number>> }
+  /** The export with its worker settings, how many instances each step asks for, and how many connections, where it says. */
+  readonly workers?: {
+    readonly exportName: string
+    readonly instances: Readonly<Record<string, number>>
+    readonly connections: Readonly<Record<string, number>>
+  }
 }
 
 interface ErrorReport {

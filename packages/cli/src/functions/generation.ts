@@ -13,7 +13,13 @@ import { dirname, join, relative } from 'node:path'
 import { StarflowError } from '@starflow/errors'
 import type { Project } from '../project/project.ts'
 import { denoConfigText } from './deno-config.ts'
-import { type ExportedFlow, evaluateFlowModules, FLOWS_FOLDER, findFlowModules } from './flow-modules.ts'
+import {
+  type EvaluatedModules,
+  type ExportedFlow,
+  evaluateFlowModules,
+  FLOWS_FOLDER,
+  findFlowModules,
+} from './flow-modules.ts'
 import { withFunctionEntries } from './supabase-config.ts'
 import { GENERATED_MARK, GROUPED_MARK, workerFunctionSource, workerFunctionsOf } from './worker-functions.ts'
 
@@ -44,6 +50,23 @@ const STAGING_FOLDER = '.starflow-generate'
 const GENERATED_FILES = ['index.ts', 'deno.json']
 
 /**
+ * What the flow modules of a project export, for whoever generates nothing: it does not disturb a generation that runs at
+ * the same time. Throws SF611 for a module that does not compile.
+ */
+export async function evaluateProject(project: Project): Promise<EvaluatedModules> {
+  return await evaluateIn(project, `.starflow-evaluate-${process.pid}`)
+}
+
+async function evaluateIn(project: Project, folder: string): Promise<EvaluatedModules> {
+  const modules = findFlowModules(project)
+  if (modules.length === 0) return { flows: [], warnings: [] }
+  return await withStaging(project, folder, (staging) => {
+    writeFileSync(join(staging, 'deno.json'), denoConfigText(project))
+    return evaluateFlowModules(project, modules, staging)
+  })
+}
+
+/**
  * Evaluates the flow modules and compares what they need with what is there. `grouped`: one function for all steps of a
  * flow, or one for each; by default a flow stays as it was generated before.
  * Throws SF611 for a module that does not compile, SF612 without any flow, SF613 where a person's own function has a
@@ -55,13 +78,7 @@ export async function planGeneration(
 ): Promise<Generation> {
   const modules = findFlowModules(project)
   const denoConfig = denoConfigText(project)
-  const { flows, warnings } =
-    modules.length === 0
-      ? { flows: [], warnings: [] }
-      : await withStaging(project, (staging) => {
-          writeFileSync(join(staging, 'deno.json'), denoConfig)
-          return evaluateFlowModules(project, modules, staging)
-        })
+  const { flows, warnings } = await evaluateIn(project, STAGING_FOLDER)
   if (flows.length === 0) throw noFlows(project, modules, warnings)
   const workerFunctions = workerFunctionsOf(flows, (flow) => options.grouped ?? isGroupedAlready(project, flow))
   const functions = workerFunctions.map((each) => each.name)
@@ -89,7 +106,7 @@ export async function planGeneration(
  * full disk leaves whole files. Obsolete functions are removed: their generated files, and the folder once it is empty.
  */
 export async function applyGeneration(project: Project, generation: Generation): Promise<void> {
-  await withStaging(project, (staging) => {
+  await withStaging(project, STAGING_FOLDER, (staging) => {
     const staged = generation.changed.map((file, at) => ({ file, from: join(staging, `${at}.staged`) }))
     for (const { file, from } of staged) writeFileSync(from, file.text)
     for (const { file, from } of staged) {
@@ -115,8 +132,8 @@ export function findGeneratedFunctions(functionsDir: string): string[] {
     .sort()
 }
 
-async function withStaging<T>(project: Project, work: (folder: string) => T | Promise<T>): Promise<T> {
-  const staging = join(project.functionsDir, STAGING_FOLDER)
+async function withStaging<T>(project: Project, name: string, work: (folder: string) => T | Promise<T>): Promise<T> {
+  const staging = join(project.functionsDir, name)
   rmSync(staging, { recursive: true, force: true })
   mkdirSync(staging, { recursive: true })
   try {

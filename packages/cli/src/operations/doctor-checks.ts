@@ -1,6 +1,7 @@
 import { coverageProblem, readCoverage } from '@starflow/core/operations'
 import { fromSqlError } from '@starflow/errors'
 import type { Sql } from 'postgres'
+import { type ConnectionSettings, readConnectionBudget } from './connection-budget.ts'
 
 /** One finding of the doctor. */
 export interface Finding {
@@ -11,8 +12,8 @@ export interface Finding {
 }
 
 export interface DoctorOptions {
-  /** Connections of one worker, as `maxPgConnections` says. */
-  readonly connectionsPerWorker: number
+  /** How many connections workers may have. */
+  readonly connectionSettings: ConnectionSettings
   /** This computer's clock, in milliseconds. */
   readonly nowMs: () => number
 }
@@ -180,16 +181,15 @@ async function checkJobs(sql: Sql): Promise<Finding[]> {
 }
 
 /** Twice, because a worker that is replaced finishes beside its successor. */
-async function checkConnections(sql: Sql, { connectionsPerWorker }: DoctorOptions): Promise<Finding[]> {
-  const [row] = await sql<[{ functions: number; queues: number; max: number; reserved: number }]>`
-    select (select count(*)::integer from pgflow.worker_functions where enabled) as functions,
-           (select count(*)::integer from pgflow.worker_functions f
-            left join pgflow.worker_function_queues q on q.function_name = f.function_name where f.enabled) as queues,
-           current_setting('max_connections')::integer as max,
-           current_setting('superuser_reserved_connections')::integer as reserved`
-  const needed = row.queues * connectionsPerWorker * 2
-  const message = `${row.functions} enabled functions with ${row.queues} workers × ${connectionsPerWorker} connections × 2 = ${needed} of ${row.max} (max_connections).`
-  if (needed <= row.max - row.reserved) return [{ check: 'connections', status: 'ok', message }]
+async function checkConnections(sql: Sql, { connectionSettings }: DoctorOptions): Promise<Finding[]> {
+  const budget = await readConnectionBudget(sql, connectionSettings)
+  const needed = budget.connections * 2
+  const assumed =
+    budget.assumed.length === 0
+      ? ''
+      : ` Not in this project, so ${connectionSettings.otherwise} each are assumed: ${budget.assumed.join(', ')}.`
+  const message = `${budget.workers} workers of ${budget.functions} enabled functions: ${budget.connections} connections × 2 = ${needed} of ${budget.max} (max_connections). ${connectionSettings.source}.${assumed}`
+  if (needed <= budget.max - budget.reserved) return [{ check: 'connections', status: 'ok', message }]
   return [
     {
       check: 'connections',

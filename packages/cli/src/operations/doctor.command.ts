@@ -4,10 +4,14 @@ import { type DatabaseOptions, withDatabase } from '../database/open-database.ts
 import { CommandEnded } from '../output/command-ended.ts'
 import { EXIT_CODES } from '../output/exit-codes.ts'
 import type { Output } from '../output/output.ts'
+import { loadProject } from '../project/project.ts'
+import { readConnectionSettings, sameForAll } from './connection-budget.ts'
 import { examine, type Finding } from './doctor-checks.ts'
 
-/** A worker's default, in @starflow/edge-worker. */
-const DEFAULT_CONNECTIONS = 4
+interface DoctorCommandOptions extends DatabaseOptions {
+  readonly connections?: number
+  readonly json?: boolean
+}
 
 /** Adds `starflow doctor`. */
 export function addDoctorCommand(program: Command, outputFor: (options: { json?: boolean }) => Output): void {
@@ -15,16 +19,22 @@ export function addDoctorCommand(program: Command, outputFor: (options: { json?:
     program
       .command('doctor')
       .description('Look for what is missing or wrong in a database; exit code 1 when there is a problem.')
-      .option('--connections <number>', 'connections of one worker', wholeNumber, DEFAULT_CONNECTIONS),
-  ).action((options: DatabaseOptions & { connections: number; json?: boolean }) =>
-    runDoctor(options, outputFor(options)),
-  )
+      .option(
+        '--connections <number>',
+        'connections of each worker (default: what the flow modules of this project set, else 4)',
+        wholeNumber,
+      ),
+  ).action((options: DoctorCommandOptions) => runDoctor(options, outputFor(options)))
 }
 
-async function runDoctor(options: DatabaseOptions & { connections: number }, output: Output): Promise<void> {
+async function runDoctor(options: DoctorCommandOptions, output: Output): Promise<void> {
   const findings = await withDatabase({ ...options, mayBeEmpty: true }, async ({ sql, source }) => {
     output.line(`Looking at the database of ${source}.\n`)
-    return examine(sql, { connectionsPerWorker: options.connections, nowMs: Date.now })
+    const connectionSettings =
+      options.connections === undefined
+        ? await readConnectionSettings(await loadProject(process.cwd()))
+        : sameForAll(options.connections)
+    return examine(sql, { connectionSettings, nowMs: Date.now })
   })
   const problems = findings.filter((finding) => finding.status === 'problem').length
   output.result({ findings, problems })

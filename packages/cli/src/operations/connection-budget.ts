@@ -1,0 +1,79 @@
+import type { Sql } from 'postgres'
+import { evaluateProject } from '../functions/generation.ts'
+import type { Project } from '../project/project.ts'
+
+/** How many connections the workers of each queue may have. */
+export interface ConnectionSettings {
+  readonly byQueue: ReadonlyMap<string, number>
+  /** Of queues that are not known. */
+  readonly otherwise: number
+  /** Where the numbers are from, for a person. */
+  readonly source: string
+}
+
+/** Connections that all enabled workers may hold at once. */
+export interface ConnectionBudget {
+  readonly functions: number
+  readonly workers: number
+  readonly connections: number
+  /** The queues whose settings are not known. */
+  readonly assumed: readonly string[]
+  readonly max: number
+  /** Kept by Postgres for superusers. */
+  readonly reserved: number
+}
+
+/** A worker's default, in @starflow/edge-worker. */
+const DEFAULT_CONNECTIONS = 4
+
+/**
+ * What the flow modules of a project set as `maxPgConnections`. Without a project, and where its modules cannot be evaluated,
+ * the default of a worker is assumed.
+ */
+export async function readConnectionSettings(project: Project): Promise<ConnectionSettings> {
+  const assumed = (why: string) => ({
+    byQueue: new Map<string, number>(),
+    otherwise: DEFAULT_CONNECTIONS,
+    source: `${why}: ${DEFAULT_CONNECTIONS} connections a worker are assumed, the default`,
+  })
+  try {
+    const { flows } = await evaluateProject(project)
+    if (flows.length === 0) return assumed('There are no flows in this folder')
+    const settings = flows.flatMap(({ flowSlug, routes, workers }) =>
+      routes === undefined
+        ? [[flowSlug.toLowerCase(), DEFAULT_CONNECTIONS] as const]
+        : routes.map(
+            ({ queueName, stepSlug }) => [queueName, workers?.connections[stepSlug] ?? DEFAULT_CONNECTIONS] as const,
+          ),
+    )
+    const source = "As the settings of this project's workers say"
+    return { byQueue: new Map(settings), otherwise: DEFAULT_CONNECTIONS, source }
+  } catch (error) {
+    return assumed(`The flow modules could not be evaluated (${(error as Error).message})`)
+  }
+}
+
+/** Every worker has as many, whatever a project says. */
+export function sameForAll(connections: number): ConnectionSettings {
+  return { byQueue: new Map(), otherwise: connections, source: 'As --connections says' }
+}
+
+/** What the workers of the enabled functions may hold, by the queues that these have served. */
+export async function readConnectionBudget(sql: Sql, settings: ConnectionSettings): Promise<ConnectionBudget> {
+  const workers = await sql<{ functionName: string; queueName: string | null }[]>`
+    select f.function_name as "functionName", q.queue_name as "queueName"
+    from pgflow.worker_functions f left join pgflow.worker_function_queues q using (function_name)
+    where f.enabled order by 1, 2`
+  const [limits] = await sql<[{ max: number; reserved: number }]>`
+    select current_setting('max_connections')::integer as max,
+           current_setting('superuser_reserved_connections')::integer as reserved`
+  // A function that has never started a worker is most likely named like its queue, with the number of the instance.
+  const queues = workers.map(({ functionName, queueName }) => queueName ?? functionName.replace(/-\d+$/, ''))
+  return {
+    functions: new Set(workers.map(({ functionName }) => functionName)).size,
+    workers: workers.length,
+    connections: queues.reduce((sum, queue) => sum + (settings.byQueue.get(queue) ?? settings.otherwise), 0),
+    assumed: settings.byQueue.size === 0 ? [] : [...new Set(queues)].filter((queue) => !settings.byQueue.has(queue)),
+    ...limits,
+  }
+}
