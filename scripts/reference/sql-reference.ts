@@ -83,7 +83,22 @@ const TOPICS: Readonly<Record<string, readonly string[]>> = {
     ...['open_wait', 'resume_wait', 'read_waits', 'list_open_waits', 'session_get', 'session_set', 'collect_sessions'],
   ),
   'Runs on runners: reading and steering': starflow(
-    ...['read_run', 'read_events', 'list_runs', 'cancel_run', 'retry_run', 'set_mirroring'],
+    ...['read_run', 'read_events', 'list_runs', 'cancel_run', 'retry_run'],
+  ),
+  'The mirror: outbox': starflow(
+    ...[
+      'set_mirroring',
+      'take_outbox',
+      'mark_outbox_applied',
+      'prune_outbox',
+      'outbox_lag',
+      'recent_runs',
+      'mirror_snapshots',
+    ],
+  ),
+  'The mirror: warm tier': starflow(
+    ...['warm_apply', 'warm_progress', 'warm_advance', 'warm_as_of', 'warm_read', 'warm_peers', 'warm_open'],
+    ...['warm_put', 'warm_prune'],
   ),
   'The server': starflow(
     ...['database_id', 'create_api_token', 'find_api_token', 'list_api_tokens', 'revoke_api_token'],

@@ -6411,11 +6411,97 @@ create table starflow.mirror_outbox (
   constraint mirror_outbox_pkey primary key (id),
   constraint mirror_outbox_kind_is_known check (kind in ('run', 'event', 'session_var', 'step_progress'))
 );
-create index idx_mirror_outbox_pending on starflow.mirror_outbox (run_id, id) where applied_at is null;
+create index idx_mirror_outbox_unapplied on starflow.mirror_outbox (id) where applied_at is null;
+create index idx_mirror_outbox_unapplied_of_run on starflow.mirror_outbox (run_id, id) where applied_at is null;
 create index idx_mirror_outbox_applied on starflow.mirror_outbox (applied_at) where applied_at is not null;
 comment on table starflow.mirror_outbox is 'What the warm tier has to learn, written in the transaction of the write itself while the setting mirror is on. Rows that are not applied are its lag.';
 comment on column starflow.mirror_outbox.run_id is 'The run that wrote it. Rows of one run are applied in the order of their ids.';
 comment on column starflow.mirror_outbox.payload is 'All that the warm tier needs: rows without inputs, outputs and checkpoints, which are read from the cold tier.';
+
+-- The warm tier in this database. Unlogged: a write costs no WAL, a standby does not have it, and a crash empties it; then the
+-- sweep of the mirror fills it again. Nothing may be decided by it.
+create unlogged table starflow.warm_runs (
+  run_id uuid not null,
+  workspace_id text not null,
+  is_open boolean not null,
+  run jsonb not null,
+  active_nodes jsonb not null default '{}',
+  progress jsonb not null default '{}',
+  outbox_id bigint not null,
+  changed_at timestamptz not null,
+  constraint warm_runs_pkey primary key (run_id)
+) with (fillfactor = 50);
+create index idx_warm_runs_open on starflow.warm_runs (workspace_id, changed_at desc) where is_open;
+create index idx_warm_runs_ended on starflow.warm_runs (changed_at) where not is_open;
+comment on table starflow.warm_runs is 'The live overlay of runs: what they are doing now, a second or two late. A hint, never the truth.';
+comment on column starflow.warm_runs.run is 'The run as the outbox tells it.';
+comment on column starflow.warm_runs.active_nodes is 'The nodes that have begun and not ended: { node: { attempt, since } }.';
+comment on column starflow.warm_runs.progress is 'What active nodes last said of themselves: { node: { value, at } }. Nowhere else.';
+comment on column starflow.warm_runs.outbox_id is 'The last row of the outbox that it knows: earlier ones no longer count.';
+
+create unlogged table starflow.warm_watermark (
+  is_only boolean not null default true,
+  as_of timestamptz not null,
+  constraint warm_watermark_pkey primary key (is_only),
+  constraint warm_watermark_is_one_row check (is_only)
+);
+comment on table starflow.warm_watermark is 'Up to when the warm tier knows everything that was written.';
+
+-- 80_mirror/_active_nodes.sql
+-- The nodes of a run that have begun and not ended, read from its events: what _apply_event makes of them one by one.
+create function starflow._active_nodes(p_run starflow.workflow_runs)
+returns jsonb
+language sql stable
+set search_path = '' set timezone = 'UTC'
+as $$
+  select case when starflow._has_ended(p_run.status) then '{}' else coalesce(jsonb_object_agg(n.node_id, n.activity), '{}') end
+  from (
+    select distinct on (e.node_id) e.node_id, e.id, e.event_type,
+           jsonb_build_object('attempt', e.payload_json -> 'attempt', 'since', to_jsonb(e.created_at)) as activity
+    from starflow.workflow_run_events e
+    where e.run_id = p_run.id and e.node_id is not null
+    order by e.node_id, e.id desc
+  ) n
+  where n.event_type = 'node_start'
+    and n.id > coalesce((
+      select max(c.id) from starflow.workflow_run_events c
+      where c.run_id = p_run.id and c.event_type in ('runner_lost', 'run_released')), 0)
+$$;
+
+-- 80_mirror/_apply_event.sql
+create function starflow._apply_event(p_active_nodes jsonb, p_event jsonb)
+returns jsonb
+language sql immutable
+return case
+  when p_event ->> 'event_type' = 'node_start' then p_active_nodes || jsonb_build_object(
+    p_event ->> 'node_id', jsonb_build_object('attempt', p_event -> 'payload_json' -> 'attempt', 'since', p_event -> 'created_at'))
+  when p_event ->> 'node_id' is not null then p_active_nodes - (p_event ->> 'node_id')
+  when p_event ->> 'event_type' in ('runner_lost', 'run_released') then '{}'
+  else p_active_nodes end;
+
+-- 80_mirror/_broadcast_live.sql
+-- So that every process sees what one of them has brought. A hint: without Realtime, or when it fails, who watches asks again.
+create function starflow._broadcast_live(p_workspace_id text, p_event text, p_payload jsonb)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform realtime.send(p_payload, p_event, 'starflow:workspace:' || p_workspace_id, true);
+exception when others then
+  raise warning 'The live state of a run was not broadcast: %', sqlerrm;
+end $$;
+
+-- 80_mirror/_broadcast_runs.sql
+create function starflow._broadcast_runs(p_run_ids uuid[])
+returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform starflow._broadcast_live(w.workspace_id, 'run', starflow._live_run(w))
+  from starflow.warm_runs w where w.run_id = any (p_run_ids) order by w.run_id;
+end $$;
 
 -- 80_mirror/_is_mirrored.sql
 create function starflow._is_mirrored()
@@ -6426,6 +6512,14 @@ begin
   return pgflow._setting('mirror') = 'on';
 end $$;
 
+-- 80_mirror/_live_run.sql
+create function starflow._live_run(p_row starflow.warm_runs)
+returns jsonb
+language sql stable
+set search_path = '' set timezone = 'UTC'
+return jsonb_build_object('run_id', p_row.run_id, 'run', p_row.run, 'active_nodes', p_row.active_nodes, 'progress', p_row.progress,
+  'outbox_id', p_row.outbox_id::text, 'as_of', (select m.as_of from starflow.warm_watermark m));
+
 -- 80_mirror/_mirror_event.sql
 create function starflow._mirror_event()
 returns trigger
@@ -6435,9 +6529,7 @@ as $$
 begin
   if starflow._is_mirrored() then
     insert into starflow.mirror_outbox (run_id, kind, payload, created_at)
-    values (new.run_id, 'event',
-            to_jsonb(new) || jsonb_build_object('id', new.id::text, 'payload_json', new.payload_json - '{input,output}'::text[]),
-            pgflow.clock());
+    values (new.run_id, 'event', starflow._mirrored_event(new), pgflow.clock());
   end if;
   return null;
 end $$;
@@ -6454,7 +6546,7 @@ as $$
 begin
   if starflow._is_mirrored() then
     insert into starflow.mirror_outbox (run_id, kind, payload, created_at)
-    values (new.id, 'run', to_jsonb(new) - '{input,output,checkpoint_json,idempotency_key}'::text[], pgflow.clock());
+    values (new.id, 'run', starflow._mirrored_run(new), pgflow.clock());
   end if;
   return null;
 end $$;
@@ -6482,6 +6574,111 @@ end $$;
 create trigger mirror_session_var after insert or delete or update of value_json, keep_until
   on starflow.workflow_session_vars for each row execute function starflow._mirror_session_var();
 
+-- 80_mirror/_mirrored_event.sql
+-- An event as it is mirrored. Its id is text: JSON has no whole numbers of that size.
+create function starflow._mirrored_event(p_event starflow.workflow_run_events)
+returns jsonb
+language sql stable
+set search_path = '' set timezone = 'UTC'
+return to_jsonb(p_event) || jsonb_build_object('id', p_event.id::text, 'payload_json', p_event.payload_json - '{input,output}'::text[]);
+
+-- 80_mirror/_mirrored_run.sql
+-- A run as it is mirrored: small, without what only its runner needs, and without what every heartbeat changes. Instants in UTC, so that
+-- two of them can be compared as they are.
+create function starflow._mirrored_run(p_run starflow.workflow_runs)
+returns jsonb
+language sql stable
+set search_path = '' set timezone = 'UTC'
+return to_jsonb(p_run) - '{input,output,checkpoint_json,idempotency_key,lease_until,last_heartbeat}'::text[];
+
+-- 80_mirror/mark_outbox_applied.sql
+create function starflow.mark_outbox_applied(ids bigint[])
+returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  update starflow.mirror_outbox o set applied_at = pgflow.clock() where o.id = any (mark_outbox_applied.ids) and o.applied_at is null;
+end $$;
+comment on function starflow.mark_outbox_applied(bigint[]) is 'The warm tier has these rows of the outbox.';
+
+-- 80_mirror/mirror_snapshots.sql
+create function starflow.mirror_snapshots(run_ids uuid[])
+returns table (run_id uuid, run jsonb, active_nodes jsonb, is_pending boolean)
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return query
+    select r.id, starflow._mirrored_run(r), starflow._active_nodes(r),
+           exists (select from starflow.mirror_outbox o where o.run_id = r.id and o.applied_at is null)
+    from starflow.workflow_runs r
+    where r.id = any (mirror_snapshots.run_ids);
+end $$;
+comment on function starflow.mirror_snapshots(uuid[]) is
+  'Runs as the warm tier should have them, and whether rows of the outbox are on their way there. What does not exist is left out.';
+
+-- 80_mirror/outbox_lag.sql
+create function starflow.outbox_lag(warn_ms bigint default 2000, page_ms bigint default 30000)
+returns table (fresh bigint, late bigint, overdue bigint, oldest_ms bigint, as_of timestamptz)
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  v_now timestamptz := pgflow.clock();
+begin
+  return query
+    select count(*) filter (where o.created_at > v_now - starflow._milliseconds(warn_ms)),
+           count(*) filter (where o.created_at <= v_now - starflow._milliseconds(warn_ms) and o.created_at > v_now - starflow._milliseconds(page_ms)),
+           count(*) filter (where o.created_at <= v_now - starflow._milliseconds(page_ms)),
+           coalesce((extract(epoch from v_now - min(o.created_at)) * 1000)::bigint, 0),
+           coalesce(min(o.created_at), v_now)
+    from starflow.mirror_outbox o
+    where o.applied_at is null;
+end $$;
+comment on function starflow.outbox_lag(bigint, bigint) is
+  'The lag of the mirror: rows that are not applied, younger than warn_ms, between the two, and page_ms or older; and up to when everything is applied.';
+
+-- 80_mirror/prune_outbox.sql
+create function starflow.prune_outbox(older_than_ms bigint default 3600000, max_rows integer default 10000)
+returns integer
+language plpgsql
+set search_path = '' set enable_seqscan = off
+as $$
+declare
+  v_pruned integer;
+begin
+  delete from starflow.mirror_outbox o
+  where o.id in (
+    select a.id from starflow.mirror_outbox a
+    where a.applied_at < pgflow.clock() - starflow._milliseconds(older_than_ms)
+    order by a.applied_at limit max_rows
+    for update skip locked);
+  get diagnostics v_pruned = row_count;
+  return v_pruned;
+end $$;
+comment on function starflow.prune_outbox(bigint, integer) is
+  'Deletes rows of the outbox that were applied longer ago than this, an hour unless it says otherwise, and returns how many.';
+
+-- 80_mirror/recent_runs.sql
+-- Each part is a range of one index: the table of runs is never scanned, however many have ended.
+create function starflow.recent_runs(since_ms bigint)
+returns setof uuid
+language plpgsql stable
+set search_path = '' set enable_seqscan = off
+as $$
+begin
+  return query
+    select r.id from starflow.workflow_runs r where r.claim_state = 'queued'
+    union select r.id from starflow.workflow_runs r where r.lease_until is not null
+    union select r.id from starflow.workflow_runs r where r.lease_until is null and r.claim_state = 'running'
+    union select w.run_id from starflow.workflow_waits w where w.status = 'open'
+    union select o.run_id from starflow.mirror_outbox o
+          where o.applied_at > pgflow.clock() - starflow._milliseconds(since_ms) and o.run_id is not null;
+end $$;
+comment on function starflow.recent_runs(bigint) is
+  'Runs of the cold tier that the warm one may have wrong: those that are open, and those whose changes were applied within since_ms.';
+
 -- 80_mirror/set_mirroring.sql
 -- The switch is of the database, not of one adapter: a server that does not mirror must not make the warm tier drift.
 create function starflow.set_mirroring(is_on boolean)
@@ -6494,6 +6691,219 @@ begin
 end $$;
 comment on function starflow.set_mirroring(boolean) is
   'From now on every write of a run, event and session variable, by whomever, is put into mirror_outbox in its own transaction, or no longer.';
+
+-- 80_mirror/take_outbox.sql
+-- The oldest row of each run is the lock on the run's others: who has it has them all, in their order, until its transaction ends. What
+-- another drainer has locked is skipped; what it has applied meanwhile is seen to be applied when the lock is tried.
+create function starflow.take_outbox(max_runs integer default 50, max_rows integer default 500)
+returns setof starflow.mirror_outbox
+language plpgsql
+set search_path = '' set enable_seqscan = off
+as $$
+declare
+  v_runs uuid[];
+  v_has_runless boolean;
+begin
+  with heads as (
+    select o.id, o.run_id from starflow.mirror_outbox o
+    where o.applied_at is null
+      and case when o.run_id is null
+            then not exists (select from starflow.mirror_outbox e where e.run_id is null and e.applied_at is null and e.id < o.id)
+            else not exists (select from starflow.mirror_outbox e where e.run_id = o.run_id and e.applied_at is null and e.id < o.id) end
+    order by o.id
+    limit max_runs
+    for update skip locked
+  )
+  select array_agg(h.run_id) filter (where h.run_id is not null), coalesce(bool_or(h.run_id is null), false)
+  into v_runs, v_has_runless from heads h;
+
+  return query
+    select o.* from starflow.mirror_outbox o
+    where o.applied_at is null and (o.run_id = any (v_runs) or (v_has_runless and o.run_id is null))
+    order by o.id
+    limit max_rows;
+end $$;
+comment on function starflow.take_outbox(integer, integer) is
+  'Rows that are not applied yet, of runs that no other transaction drains: the caller''s until its transaction ends. It applies them in the order of their ids and calls mark_outbox_applied.';
+
+-- 80_mirror/warm_advance.sql
+create function starflow.warm_advance(as_of timestamptz)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  insert into starflow.warm_watermark as m (as_of) values (warm_advance.as_of)
+  on conflict (is_only) do update set as_of = excluded.as_of where m.as_of < excluded.as_of;
+end $$;
+comment on function starflow.warm_advance(timestamptz) is 'The warm tier now knows everything up to this instant. It does not go back.';
+
+-- 80_mirror/warm_apply.sql
+-- Each change counts once, whoever brings it and how often: what the row knows already is left out. So a drainer that died between
+-- this and mark_outbox_applied repeats nothing, not even a broadcast. By run, so that two callers lock rows in one order.
+create function starflow.warm_apply(changes jsonb)
+returns integer
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_change record;
+  v_changed uuid[] := '{}';
+begin
+  for v_change in
+    select (c ->> 'id')::bigint as id, (c ->> 'run_id')::uuid as run_id, c ->> 'kind' as kind, c -> 'payload' as payload,
+           (c ->> 'created_at')::timestamptz as created_at
+    from jsonb_array_elements(changes) c
+    order by 2, 1
+  loop
+    if v_change.kind = 'run' then
+      insert into starflow.warm_runs as w (run_id, workspace_id, is_open, run, outbox_id, changed_at)
+      values (v_change.run_id, v_change.payload ->> 'workspace_id', not starflow._has_ended(v_change.payload ->> 'status'),
+              v_change.payload, v_change.id, v_change.created_at)
+      on conflict (run_id) do update
+      set is_open = excluded.is_open, run = excluded.run, outbox_id = excluded.outbox_id, changed_at = excluded.changed_at,
+          active_nodes = case when excluded.is_open then w.active_nodes else '{}' end,
+          progress = case when excluded.is_open then w.progress else '{}' end
+      where w.outbox_id < excluded.outbox_id;
+    elsif v_change.kind = 'event' then
+      update starflow.warm_runs w
+      set active_nodes = case when w.is_open then starflow._apply_event(w.active_nodes, v_change.payload) else '{}' end,
+          progress = w.progress - coalesce(v_change.payload ->> 'node_id', ''),
+          outbox_id = v_change.id, changed_at = v_change.created_at
+      where w.run_id = v_change.run_id and w.outbox_id < v_change.id;
+    else
+      -- Session variables are read cold only.
+      continue;
+    end if;
+    if found then v_changed := v_changed || v_change.run_id; end if;
+  end loop;
+  perform starflow._broadcast_runs(v_changed);
+  return cardinality(v_changed);
+end $$;
+comment on function starflow.warm_apply(jsonb) is
+  'The warm tier learns rows of the outbox: [{ id, run_id, kind, payload, created_at }], and tells who listens. Returns how many were new to it.';
+
+-- 80_mirror/warm_as_of.sql
+create function starflow.warm_as_of()
+returns timestamptz
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return (select m.as_of from starflow.warm_watermark m);
+end $$;
+comment on function starflow.warm_as_of() is 'Up to when the warm tier knows everything; null while it knows nothing yet.';
+
+-- 80_mirror/warm_open.sql
+-- An array, not rows: REST cuts rows off at a thousand.
+create function starflow.warm_open()
+returns uuid[]
+language plpgsql stable
+set search_path = '' set enable_seqscan = off
+as $$
+begin
+  return (select coalesce(array_agg(w.run_id), '{}') from starflow.warm_runs w where w.is_open);
+end $$;
+comment on function starflow.warm_open() is 'The runs that the warm tier takes for open.';
+
+-- 80_mirror/warm_peers.sql
+create function starflow.warm_peers(workspace_id text default null, max_rows integer default 50)
+returns setof jsonb
+language plpgsql stable
+set search_path = '' set plan_cache_mode = force_custom_plan
+as $$
+begin
+  return query
+    select starflow._live_run(w) from starflow.warm_runs w
+    where w.is_open and w.run ->> 'claim_state' <> 'queued'
+      and (warm_peers.workspace_id is null or w.workspace_id = warm_peers.workspace_id)
+    order by w.changed_at desc
+    limit max_rows;
+end $$;
+comment on function starflow.warm_peers(text, integer) is
+  'What the runs of a workspace, or of all, are doing now: those that are held or paused, the last changed first.';
+
+-- 80_mirror/warm_progress.sql
+create function starflow.warm_progress(run_id uuid, node_id text, value jsonb)
+returns void
+language plpgsql
+set search_path = '' set timezone = 'UTC'
+as $$
+declare
+  v_progress jsonb := jsonb_build_object('value', coalesce(warm_progress.value, 'null'), 'at', pgflow.clock());
+  v_workspace_id text;
+begin
+  update starflow.warm_runs w set progress = w.progress || jsonb_build_object(warm_progress.node_id, v_progress)
+  where w.run_id = warm_progress.run_id and w.is_open
+  returning w.workspace_id into v_workspace_id;
+  if v_workspace_id is not null then
+    perform starflow._broadcast_live(v_workspace_id, 'progress',
+      v_progress || jsonb_build_object('run_id', warm_progress.run_id, 'node_id', warm_progress.node_id));
+  end if;
+end $$;
+comment on function starflow.warm_progress(uuid, text, jsonb) is
+  'What a step says of itself. Only the warm tier has it, until the node ends; of a run that it does not know it is dropped.';
+
+-- 80_mirror/warm_prune.sql
+create function starflow.warm_prune(older_than_ms bigint default 3600000)
+returns integer
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_pruned integer;
+begin
+  delete from starflow.warm_runs w where not w.is_open and w.changed_at < pgflow.clock() - starflow._milliseconds(older_than_ms);
+  get diagnostics v_pruned = row_count;
+  return v_pruned;
+end $$;
+comment on function starflow.warm_prune(bigint) is 'The warm tier forgets runs that ended longer ago than this, an hour unless it says otherwise.';
+
+-- 80_mirror/warm_put.sql
+-- A snapshot of the cold tier takes the place of the row that was compared with it. If that has moved on, a drainer has been here, and the
+-- next sweep compares again.
+create function starflow.warm_put(snapshots jsonb)
+returns integer
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_snapshot record;
+  v_put uuid[] := '{}';
+begin
+  for v_snapshot in
+    select (s ->> 'run_id')::uuid as run_id, s -> 'run' as run, s -> 'active_nodes' as active_nodes, (s ->> 'outbox_id')::bigint as outbox_id
+    from jsonb_array_elements(snapshots) s
+    order by 1
+  loop
+    if jsonb_typeof(v_snapshot.run) = 'null' then
+      delete from starflow.warm_runs w where w.run_id = v_snapshot.run_id and w.outbox_id = v_snapshot.outbox_id;
+    else
+      insert into starflow.warm_runs as w (run_id, workspace_id, is_open, run, active_nodes, outbox_id, changed_at)
+      values (v_snapshot.run_id, v_snapshot.run ->> 'workspace_id', not starflow._has_ended(v_snapshot.run ->> 'status'), v_snapshot.run,
+              v_snapshot.active_nodes, coalesce(v_snapshot.outbox_id, 0), pgflow.clock())
+      on conflict (run_id) do update
+      set is_open = excluded.is_open, run = excluded.run, active_nodes = excluded.active_nodes, progress = '{}', changed_at = excluded.changed_at
+      where w.outbox_id = v_snapshot.outbox_id;
+    end if;
+    if found then v_put := v_put || v_snapshot.run_id; end if;
+  end loop;
+  perform starflow._broadcast_runs(v_put);
+  return cardinality(v_put);
+end $$;
+comment on function starflow.warm_put(jsonb) is
+  'Corrects the warm tier: [{ run_id, run, active_nodes, outbox_id }], with the outbox_id of the row that was compared, null for none; run null removes it. Returns how many it corrected.';
+
+-- 80_mirror/warm_read.sql
+create function starflow.warm_read(run_ids uuid[])
+returns setof jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return query select starflow._live_run(w) from starflow.warm_runs w where w.run_id = any (warm_read.run_ids);
+end $$;
+comment on function starflow.warm_read(uuid[]) is 'Runs as the warm tier has them, with up to when it knows everything.';
 
 -- 90_access/_check_client_role.sql
 create function pgflow._check_client_role(p_role_name text)

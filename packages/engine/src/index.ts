@@ -16,6 +16,20 @@ export { RESERVED_PREFIX, RESERVED_VARIABLES } from './engine/reserved-variables
 export type { ExecutionEnd, ExecutionResult, PickTask } from './engine/run-execution.ts'
 export { type ReadyTask, type RunOutcome, RunState, type StateEvent, type StepSnapshot } from './engine/run-state.ts'
 export type { StepStatus } from './engine/step-progress.ts'
+export { LagWatch, type LagWatchOptions } from './mirror/lag-watch.ts'
+export { type ActiveNode, type LiveRun, liveRunHash, type MirroredRun, type RunSnapshot } from './mirror/live-run.ts'
+export type { LagLevel, MirrorEvent } from './mirror/mirror-events.ts'
+export type { MirrorChange, MirrorLag, MirrorSource } from './mirror/mirror-source.ts'
+export { MirrorSweep, type MirrorSweepOptions } from './mirror/mirror-sweep.ts'
+export {
+  type MirrorableAdapter,
+  type MirroringOptions,
+  type MirroringWorkflowStateAdapter,
+  openMirroring,
+} from './mirror/mirroring-state-adapter.ts'
+export { OutboxDrainer, type OutboxDrainerOptions } from './mirror/outbox-drainer.ts'
+export { AUTHORITY, type Authority, type Operation, type Tier } from './mirror/reads.ts'
+export type { Correction, WarmTier } from './mirror/warm-tier.ts'
 export { type NodeRef, nodeId, parseNodeId } from './node-id.ts'
 export * from './numbers.ts'
 export * from './run-record.ts'

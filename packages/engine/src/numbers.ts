@@ -29,3 +29,20 @@ export const RUNNER_CONCURRENCY = 10
 export const DRAIN_TIMEOUT_MS = 300_000
 /** How often expired session variables are removed. */
 export const SESSION_COLLECTION_INTERVAL_MS = 600_000
+/** How often a drainer looks for writes that the warm tier has not. */
+export const DRAIN_INTERVAL_MS = 250
+/** A batch that takes longer has failed; its changes are taken again. */
+export const DRAIN_PATIENCE_MS = 15_000
+/** Runs and changes that a drainer takes at once, at most. */
+export const DRAIN_BATCH_RUNS = 50
+export const DRAIN_BATCH_CHANGES = 500
+/** How often the lag of the warm tier is measured, and from which age on it warns and pages. */
+export const LAG_INTERVAL_MS = 1000
+export const LAG_WARN_MS = 2000
+export const LAG_PAGE_MS = 30_000
+/** How often the two tiers are compared, how many runs at once, and how long ago a run has changed that is. */
+export const MIRROR_SWEEP_INTERVAL_MS = 30_000
+export const MIRROR_SWEEP_RUNS = 500
+export const MIRROR_SWEEP_SINCE_MS = 120_000
+/** How long applied changes, and ended runs in the warm tier, are kept. */
+export const MIRROR_RETENTION_MS = 3_600_000

@@ -8,8 +8,38 @@ create table starflow.mirror_outbox (
   constraint mirror_outbox_pkey primary key (id),
   constraint mirror_outbox_kind_is_known check (kind in ('run', 'event', 'session_var', 'step_progress'))
 );
-create index idx_mirror_outbox_pending on starflow.mirror_outbox (run_id, id) where applied_at is null;
+create index idx_mirror_outbox_unapplied on starflow.mirror_outbox (id) where applied_at is null;
+create index idx_mirror_outbox_unapplied_of_run on starflow.mirror_outbox (run_id, id) where applied_at is null;
 create index idx_mirror_outbox_applied on starflow.mirror_outbox (applied_at) where applied_at is not null;
 comment on table starflow.mirror_outbox is 'What the warm tier has to learn, written in the transaction of the write itself while the setting mirror is on. Rows that are not applied are its lag.';
 comment on column starflow.mirror_outbox.run_id is 'The run that wrote it. Rows of one run are applied in the order of their ids.';
 comment on column starflow.mirror_outbox.payload is 'All that the warm tier needs: rows without inputs, outputs and checkpoints, which are read from the cold tier.';
+
+-- The warm tier in this database. Unlogged: a write costs no WAL, a standby does not have it, and a crash empties it; then the
+-- sweep of the mirror fills it again. Nothing may be decided by it.
+create unlogged table starflow.warm_runs (
+  run_id uuid not null,
+  workspace_id text not null,
+  is_open boolean not null,
+  run jsonb not null,
+  active_nodes jsonb not null default '{}',
+  progress jsonb not null default '{}',
+  outbox_id bigint not null,
+  changed_at timestamptz not null,
+  constraint warm_runs_pkey primary key (run_id)
+) with (fillfactor = 50);
+create index idx_warm_runs_open on starflow.warm_runs (workspace_id, changed_at desc) where is_open;
+create index idx_warm_runs_ended on starflow.warm_runs (changed_at) where not is_open;
+comment on table starflow.warm_runs is 'The live overlay of runs: what they are doing now, a second or two late. A hint, never the truth.';
+comment on column starflow.warm_runs.run is 'The run as the outbox tells it.';
+comment on column starflow.warm_runs.active_nodes is 'The nodes that have begun and not ended: { node: { attempt, since } }.';
+comment on column starflow.warm_runs.progress is 'What active nodes last said of themselves: { node: { value, at } }. Nowhere else.';
+comment on column starflow.warm_runs.outbox_id is 'The last row of the outbox that it knows: earlier ones no longer count.';
+
+create unlogged table starflow.warm_watermark (
+  is_only boolean not null default true,
+  as_of timestamptz not null,
+  constraint warm_watermark_pkey primary key (is_only),
+  constraint warm_watermark_is_one_row check (is_only)
+);
+comment on table starflow.warm_watermark is 'Up to when the warm tier knows everything that was written.';

@@ -6,9 +6,7 @@ as $$
 begin
   if starflow._is_mirrored() then
     insert into starflow.mirror_outbox (run_id, kind, payload, created_at)
-    values (new.run_id, 'event',
-            to_jsonb(new) || jsonb_build_object('id', new.id::text, 'payload_json', new.payload_json - '{input,output}'::text[]),
-            pgflow.clock());
+    values (new.run_id, 'event', starflow._mirrored_event(new), pgflow.clock());
   end if;
   return null;
 end $$;

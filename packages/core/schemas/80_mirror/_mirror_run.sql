@@ -8,7 +8,7 @@ as $$
 begin
   if starflow._is_mirrored() then
     insert into starflow.mirror_outbox (run_id, kind, payload, created_at)
-    values (new.id, 'run', to_jsonb(new) - '{input,output,checkpoint_json,idempotency_key}'::text[], pgflow.clock());
+    values (new.id, 'run', starflow._mirrored_run(new), pgflow.clock());
   end if;
   return null;
 end $$;

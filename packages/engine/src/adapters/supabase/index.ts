@@ -1,1 +1,3 @@
+export { PostgresMirrorSource } from './postgres-mirror-source.ts'
+export { PostgresWarmTier } from './postgres-warm-tier.ts'
 export { type SupabaseStateOptions, SupabaseWorkflowStateAdapter } from './supabase-state-adapter.ts'

@@ -1,0 +1,101 @@
+import postgres, { type Sql } from 'postgres'
+import type { MirroredRun, RunSnapshot } from '../../mirror/live-run.ts'
+import type { MirrorChange, MirrorLag, MirrorSource } from '../../mirror/mirror-source.ts'
+import { DRAIN_PATIENCE_MS } from '../../numbers.ts'
+
+interface ChangeRow extends Omit<MirrorChange, 'runId' | 'createdAt'> {
+  readonly run_id: string | null
+  readonly created_at: string
+}
+
+interface LagRow {
+  readonly fresh: string
+  readonly late: string
+  readonly overdue: string
+  readonly oldest_ms: string
+  readonly as_of: string
+}
+
+interface SnapshotRow {
+  readonly run_id: string
+  readonly run: MirroredRun
+  readonly active_nodes: RunSnapshot['activeNodes']
+  readonly is_pending: boolean
+}
+
+/**
+ * The outbox of a database, on connections of its own: a transaction holds what was taken until it is applied, which no sequence of
+ * calls over REST can. Not through a transaction pooler's statement mode.
+ */
+export class PostgresMirrorSource implements MirrorSource {
+  readonly #sql: Sql
+
+  private constructor(sql: Sql) {
+    this.#sql = sql
+  }
+
+  /** Opens no connection yet. */
+  static open(databaseUrl: string): PostgresMirrorSource {
+    const sql = postgres(databaseUrl, {
+      max: 3,
+      prepare: false,
+      onnotice: () => {},
+      connection: { application_name: 'starflow mirror' },
+    })
+    return new PostgresMirrorSource(sql)
+  }
+
+  async drain(
+    limit: { readonly runs: number; readonly changes: number },
+    apply: (changes: readonly MirrorChange[]) => Promise<void>,
+  ): Promise<readonly MirrorChange[]> {
+    return await this.#sql.begin(async (sql) => {
+      // What was taken is given back when the warm tier does not answer, also when this process hangs.
+      await sql`select set_config('idle_in_transaction_session_timeout', ${String(DRAIN_PATIENCE_MS)}, true)`
+      const rows = await sql<ChangeRow[]>`
+        select id::text, run_id, kind, payload, to_jsonb(created_at) #>> '{}' as created_at
+        from starflow.take_outbox(${limit.runs}, ${limit.changes})`
+      const changes = rows.map(({ id, run_id, kind, payload, created_at }) => ({
+        ...{ id, runId: run_id, kind, payload, createdAt: created_at },
+      }))
+      if (changes.length === 0) return changes
+      await apply(changes)
+      await sql`select starflow.mark_outbox_applied(${changes.map(({ id }) => id)}::text[]::bigint[])`
+      return changes
+    })
+  }
+
+  async lag({ warnMs, pageMs }: { readonly warnMs: number; readonly pageMs: number }): Promise<MirrorLag> {
+    const [row] = await this.#sql<[LagRow]>`
+      select fresh, late, overdue, oldest_ms, to_jsonb(as_of) #>> '{}' as as_of from starflow.outbox_lag(${warnMs}, ${pageMs})`
+    return {
+      fresh: Number(row.fresh),
+      late: Number(row.late),
+      overdue: Number(row.overdue),
+      oldestMs: Number(row.oldest_ms),
+      asOf: row.as_of,
+    }
+  }
+
+  async prune(olderThanMs: number): Promise<number> {
+    const [row] = await this.#sql<[{ pruned: number }]>`select starflow.prune_outbox(${olderThanMs}) as pruned`
+    return row.pruned
+  }
+
+  async recentRuns(sinceMs: number): Promise<readonly string[]> {
+    const rows = await this.#sql<{ run_id: string }[]>`select r as run_id from starflow.recent_runs(${sinceMs}) r`
+    return rows.map(({ run_id }) => run_id)
+  }
+
+  async snapshots(runIds: readonly string[]): Promise<readonly RunSnapshot[]> {
+    const rows = await this.#sql<SnapshotRow[]>`
+      select run_id, run, active_nodes, is_pending from starflow.mirror_snapshots(${[...runIds]}::uuid[])`
+    return rows.map(({ run_id, run, active_nodes, is_pending }) => ({
+      ...{ runId: run_id, run, activeNodes: active_nodes, isPending: is_pending },
+    }))
+  }
+
+  async close(): Promise<void> {
+    await this.#sql.end({ timeout: 1 })
+  }
+}

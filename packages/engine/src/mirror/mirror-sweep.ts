@@ -1,0 +1,57 @@
+import { type Clock, systemClock } from '../engine/clock.ts'
+import { MIRROR_RETENTION_MS, MIRROR_SWEEP_INTERVAL_MS, MIRROR_SWEEP_RUNS, MIRROR_SWEEP_SINCE_MS } from '../numbers.ts'
+import { RepeatingTask } from '../runner/repeating-task.ts'
+import { failureParts } from '../runner/runner-events.ts'
+import type { Service } from '../runner/service.ts'
+import type { MirrorEvent } from './mirror-events.ts'
+import type { MirrorSource } from './mirror-source.ts'
+import { reconcile } from './reconcile.ts'
+import type { WarmTier } from './warm-tier.ts'
+
+export interface MirrorSweepOptions {
+  readonly source: MirrorSource
+  readonly warm: WarmTier
+  readonly onEvent: (event: MirrorEvent) => void
+  readonly clock?: Clock
+  readonly intervalMs?: number
+}
+
+/**
+ * At boot and then every 30 s: compares the hashes of runs that are open in either tier or have changed lately, and corrects the warm
+ * tier where it differs, whatever the reason. So it also fills a tier that has lost everything. Forgets what is old in both.
+ */
+export class MirrorSweep implements Service {
+  readonly #options: MirrorSweepOptions
+  readonly #task: RepeatingTask
+
+  constructor(options: MirrorSweepOptions) {
+    const { clock = systemClock, intervalMs = MIRROR_SWEEP_INTERVAL_MS, onEvent } = options
+    this.#options = options
+    this.#task = new RepeatingTask({
+      ...{ clock, intervalMs },
+      once: () => this.#sweep(),
+      onFailure: (error) => onEvent({ level: 'warn', event: 'mirror.sweep_failed', ...failureParts(error) }),
+    })
+  }
+
+  start(): void {
+    this.#task.start()
+  }
+
+  async stop(): Promise<void> {
+    await this.#task.stop()
+  }
+
+  async #sweep(): Promise<void> {
+    const { source, warm, onEvent } = this.#options
+    await source.prune(MIRROR_RETENTION_MS)
+    const open = await warm.openRuns()
+    const runIds = [...new Set([...open, ...(await source.recentRuns(MIRROR_SWEEP_SINCE_MS))])]
+    let runs = 0
+    for (let from = 0; from < runIds.length; from += MIRROR_SWEEP_RUNS) {
+      runs += await reconcile(source, warm, runIds.slice(from, from + MIRROR_SWEEP_RUNS))
+    }
+    if (runs > 0) onEvent({ level: 'warn', event: 'mirror.healed', by: 'sweep', runs })
+    await warm.prune(MIRROR_RETENTION_MS)
+  }
+}

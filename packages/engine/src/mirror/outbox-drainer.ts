@@ -1,0 +1,64 @@
+import { type Clock, systemClock } from '../engine/clock.ts'
+import { DRAIN_BATCH_CHANGES, DRAIN_BATCH_RUNS, DRAIN_INTERVAL_MS, DRAIN_PATIENCE_MS } from '../numbers.ts'
+import { RepeatingTask } from '../runner/repeating-task.ts'
+import { failureParts } from '../runner/runner-events.ts'
+import type { Service } from '../runner/service.ts'
+import type { MirrorEvent } from './mirror-events.ts'
+import type { MirrorChange, MirrorSource } from './mirror-source.ts'
+import { reconcile } from './reconcile.ts'
+import type { WarmTier } from './warm-tier.ts'
+
+export interface OutboxDrainerOptions {
+  readonly source: MirrorSource
+  readonly warm: WarmTier
+  readonly onEvent: (event: MirrorEvent) => void
+  readonly clock?: Clock
+  readonly intervalMs?: number
+}
+
+const ENDS: ReadonlySet<unknown> = new Set(['success', 'error', 'cancelled'])
+
+/**
+ * Brings what was written to the warm tier, four times a second. Any number of processes may do so: what one of them has taken the
+ * others leave alone. When a run has ended its two sides are compared.
+ */
+export class OutboxDrainer implements Service {
+  readonly #options: OutboxDrainerOptions
+  readonly #task: RepeatingTask
+
+  constructor(options: OutboxDrainerOptions) {
+    const { clock = systemClock, intervalMs = DRAIN_INTERVAL_MS, onEvent } = options
+    this.#options = options
+    this.#task = new RepeatingTask({
+      ...{ clock, intervalMs, patienceMs: DRAIN_PATIENCE_MS },
+      once: () => this.#drainBatch(),
+      onFailure: (error) => onEvent({ level: 'warn', event: 'mirror.drain_failed', ...failureParts(error) }),
+    })
+  }
+
+  start(): void {
+    this.#task.start()
+  }
+
+  async stop(): Promise<void> {
+    await this.#task.stop()
+  }
+
+  async #drainBatch(): Promise<void> {
+    const { source, warm, onEvent } = this.#options
+    const limit = { runs: DRAIN_BATCH_RUNS, changes: DRAIN_BATCH_CHANGES }
+    const applied = await source.drain(limit, async (changes) => void (await warm.apply(changes)))
+    if (applied.length === 0) return
+    // There may be more than fits into one batch.
+    this.#task.wake()
+    const ended = endedRuns(applied)
+    if (ended.length === 0) return
+    const runs = await reconcile(source, warm, ended)
+    if (runs > 0) onEvent({ level: 'warn', event: 'mirror.healed', by: 'run_end', runs })
+  }
+}
+
+function endedRuns(changes: readonly MirrorChange[]): readonly string[] {
+  const ended = changes.filter(({ kind, payload }) => kind === 'run' && ENDS.has(payload.status))
+  return [...new Set(ended.map(({ runId }) => runId as string))]
+}

@@ -1,0 +1,23 @@
+import { liveRunHash } from './live-run.ts'
+import type { MirrorSource } from './mirror-source.ts'
+import type { Correction, WarmTier } from './warm-tier.ts'
+
+/**
+ * Compares runs in both tiers and corrects the warm one. The warm tier is read first, and corrected only where it is still what was read:
+ * whatever comes between is newer than the comparison. Runs with changes on their way are left to these. Returns how many it corrected.
+ */
+export async function reconcile(source: MirrorSource, warm: WarmTier, runIds: readonly string[]): Promise<number> {
+  const live = new Map((await warm.readRuns(runIds)).map((run) => [run.runId, run]))
+  const snapshots = new Map((await source.snapshots(runIds)).map((run) => [run.runId, run]))
+  const corrections: Correction[] = []
+  for (const runId of runIds) {
+    const [had, should] = [live.get(runId), snapshots.get(runId)]
+    const outboxId = had?.outboxId ?? null
+    if (should === undefined) {
+      if (had !== undefined) corrections.push({ runId, run: null, activeNodes: {}, outboxId })
+    } else if (!should.isPending && (had === undefined || liveRunHash(had) !== liveRunHash(should))) {
+      corrections.push({ runId, run: should.run, activeNodes: should.activeNodes, outboxId })
+    }
+  }
+  return corrections.length === 0 ? 0 : await warm.correct(corrections)
+}
