@@ -10,4 +10,37 @@ export const EXAMPLES: Readonly<Record<string, Case>> = {
     input: {},
     retries: 1,
   },
+  'a cascade that goes down two levels, past a parent that completed': {
+    steps: {
+      a: { if: { yes: true }, whenUnmet: 'skip-cascade' },
+      b: {},
+      c: { after: ['a', 'b'] },
+      d: { after: ['b', 'c'] },
+    },
+    input: {},
+  },
+  'maps over a skipped step, and over what comes of that': {
+    steps: {
+      a: { maxAttempts: 1, whenExhausted: 'skip', does: [{ fails: [{ throws: 'boom' }], gives: { value: [] } }] },
+      b: { kind: 'map', after: ['a'] },
+      c: { kind: 'map', after: ['b'], ifNot: { b: [1] } },
+    },
+    input: {},
+  },
+  'an output of the wrong type in a step that may be skipped': {
+    steps: {
+      a: { whenExhausted: 'skip-cascade', does: [{ gives: { value: { ok: true } } }] },
+      b: { kind: 'map', after: ['a'] },
+    },
+    input: {},
+    retries: 1,
+  },
+  'a wait that times out, and is resumed once the run was retried': {
+    steps: {
+      a: { kind: 'wait', answers: ['timeout', { payload: [1, null] }] },
+      b: { kind: 'map', after: ['a'], does: [{ gives: 'input' }] },
+    },
+    input: {},
+    retries: 1,
+  },
 }
