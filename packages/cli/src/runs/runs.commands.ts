@@ -187,7 +187,7 @@ async function cancel(runId: string, reason: string, output: Output): Promise<vo
 
 async function retry(runId: string, output: Output): Promise<void> {
   await decide(runId, output, 'retried', (adapter) => adapter.retryRun(runId))
-  output.line('A runner goes on with it: npx starflow runner. Or here: npx starflow run --resume <run>.')
+  output.line(`A runner goes on with it: npx starflow runner. Or here: npx starflow run --resume ${runId}`)
 }
 
 type Adapter = Parameters<Parameters<typeof withRunStore>[0]>[0]['adapter']
