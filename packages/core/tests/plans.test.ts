@@ -39,6 +39,29 @@ test('a worker that planned on empty tables does not read all active runs later'
   }
 })
 
+test('a worker that planned on empty tables does not read all tasks of its queue later', async () => {
+  const sql = database.connect()
+  const flow = await CompiledFlow.compileShape(sql, 'longQueue', shape({ work: {} }))
+  const finish = async (count: number) => {
+    await flow.start(...Array.from({ length: count }, () => ({})))
+    await flow.drain(() => 1)
+  }
+  // A plan is kept from the sixth execution on.
+  for (let round = 0; round < 10; round++) await finish(1)
+  await finish(500)
+  await flow.start({})
+  const before = await tasksRead()
+  expect(await flow.claim('work', 1)).toHaveLength(1)
+  expect((await tasksRead()) - before).toBeLessThan(20)
+
+  async function tasksRead(): Promise<number> {
+    await sql`select pg_stat_force_next_flush()`
+    const [row] = await sql<[{ read: string }]>`
+      select idx_tup_read as read from pg_stat_user_indexes where indexrelname = 'step_tasks_queue_name_message_id_key'`
+    return Number(row.read)
+  }
+})
+
 test('behind an old transaction a claim costs two pages for each message done since, and nothing of that once it has ended', async () => {
   const flow = await CompiledFlow.compileShape(database.sql, 'pinned', shape({ work: {} }))
   const finish = async (count: number) => {

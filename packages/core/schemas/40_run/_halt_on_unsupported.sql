@@ -12,6 +12,8 @@ declare
 begin
   select count(*) into v_supported from pgflow.step_tasks t
   where t.queue_name = p_queue_name and t.message_id = any (p_ids) and t.message_id is not null
+    -- for Postgres 15 and 16: see _claim_messages
+    and t.message_id between (select min(i.id) from unnest(p_ids) i(id)) and (select max(i.id) from unnest(p_ids) i(id))
     and t.flow_slug = p_flow_slug and (p_step_slug is null or t.step_slug = p_step_slug);
   if v_supported = cardinality(p_ids) then
     return false;

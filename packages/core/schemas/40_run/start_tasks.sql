@@ -25,6 +25,8 @@ begin
   v_known := array(
     select t.message_id from pgflow.step_tasks t
     where t.queue_name = v_queue and t.message_id = any (msg_ids) and t.message_id is not null and t.status = 'queued'
+      -- for Postgres 15 and 16: see _claim_messages
+      and t.message_id between (select min(i.id) from unnest(msg_ids) i(id)) and (select max(i.id) from unnest(msg_ids) i(id))
       and t.flow_slug = start_tasks.flow_slug and (start_tasks.step_slug is null or t.step_slug = start_tasks.step_slug));
   if cardinality(v_known) = 0 then
     return;
