@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Sql, TransactionSql } from 'postgres'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { randomFrom } from '../../../tests/support/random.ts'
 import { testDatabase } from '../../../tests/support/test-database.ts'
 import { StarflowSql } from '../src/index.ts'
 import { CompiledFlow } from './support/compiled-flow.ts'
@@ -400,6 +401,100 @@ describe('ensure_workers', () => {
       await tx`alter schema vault rename to gone`
       expect(await tx`select * from pgflow.ensure_workers()`).toHaveLength(0)
     })
+  })
+})
+
+describe('second by second on a clock of its own, a function', () => {
+  const START = Date.UTC(2030, 0, 1)
+  let clock: Sql
+  let second = 0
+  const at = async (seconds: number) => {
+    second = seconds
+    await clock`select set_config('pgflow.test_now', ${new Date(START + seconds * 1000).toISOString()}, false)`
+  }
+  const onClock = () => new StarflowSql(clock)
+  /** One tick of cron, which is every second: whether the function was pinged. */
+  const pinged = async () => (await clock`select from pgflow.ensure_workers() e where e.invoked`).length > 0
+  const boot = async () => {
+    const workerId = randomUUID()
+    await onClock().registerWorker({ workerId, queueName: 'f', functionName: 'f', startMode: 'http' })
+    return workerId
+  }
+
+  beforeEach(async () => {
+    await core.setSetting('test_clock', 'on')
+    await core.trackWorkerFunction('f')
+    clock = database.connect({ connections: 1 })
+    await at(0)
+    return async () => {
+      await clock.end()
+      await core.setSetting('test_clock', null)
+    }
+  })
+
+  test('whose worker is killed 20 times is pinged within 13 s each time, once where that brings one up, else once per debounce', async () => {
+    const random = randomFrom(20)
+    const pingsAt: number[] = []
+    let worker: string | undefined
+    let [heardAt, diesAt, deaths, silentSince, lostBoots] = [0, 0, 0, 0, 0]
+    const waits: number[] = []
+    while (deaths < 20 || worker === undefined) {
+      await at(second + 1)
+      if (worker !== undefined && second >= diesAt) {
+        worker = undefined
+        deaths += 1
+        silentSince = heardAt
+      } else if (worker !== undefined && second - heardAt >= 5) {
+        await onClock().heartbeat(worker)
+        heardAt = second
+      }
+      if (!(await pinged())) continue
+      expect(worker, `second ${second}: no ping while a worker lives`).toBeUndefined()
+      pingsAt.push(second)
+      // Every fourth isolate dies before it has registered.
+      if (random() < 0.25) {
+        lostBoots += 1
+        continue
+      }
+      if (deaths > 0) waits.push(second - silentSince)
+      worker = await boot()
+      heardAt = second
+      diesAt = second + 1 + Math.floor(random() * 30)
+    }
+    expect(pingsAt).toHaveLength(1 + 20 + lostBoots)
+    expect(lostBoots).toBeGreaterThan(2)
+    for (const [index, ping] of pingsAt.entries()) expect(ping - (pingsAt[index - 1] ?? -6)).toBeGreaterThanOrEqual(6)
+    // 12 s since it was last heard of, and up to 1 s until cron comes by; 6 s and 1 s more for each isolate that was lost.
+    expect(Math.min(...waits)).toBeLessThanOrEqual(13)
+    expect(Math.max(...waits)).toBeLessThanOrEqual(13 + 7 * lostBoots)
+    expect(waits.filter((wait) => wait > 13).length).toBeLessThanOrEqual(lostBoots)
+  })
+
+  test('whose retired worker still answers is pinged once at once, then once per debounce, until another one is there', async () => {
+    await onClock().deprecateWorker(await boot())
+    const pingsAt: number[] = []
+    while (second < 60) {
+      await at(second + 1)
+      if (await pinged()) pingsAt.push(second)
+    }
+    expect(pingsAt).toEqual([1, 8, 15, 22, 29, 36, 43, 50, 57])
+    await boot()
+    await at(65)
+    expect(await pinged()).toBe(false)
+  })
+
+  test('that nobody has pinged for ten minutes, since cron was away, is pinged once', async () => {
+    await boot()
+    await at(600)
+    expect([await pinged(), await pinged()]).toEqual([true, false])
+  })
+
+  test('is pinged although the clock has gone back 2 s since', async () => {
+    expect(await pinged()).toBe(true)
+    await at(-2)
+    await onClock().markWorkerStopped(await boot())
+    await at(7)
+    expect(await pinged()).toBe(true)
   })
 })
 
