@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import type { Sql } from 'postgres'
 import { describe, expect, test } from 'vitest'
 import { testDatabase } from '../../../tests/support/test-database.ts'
-import { CompiledFlow } from './support/compiled-flow.ts'
+import { CompiledFlow, completed, failed } from './support/compiled-flow.ts'
 import { refusal } from './support/refusal.ts'
 import { type StepSketch, shape } from './support/shape.ts'
 
@@ -208,4 +209,60 @@ test('a database clock that steps back trips no constraint', async () => {
   await clock.end()
   await sql`select pgflow.set_setting('test_clock', null)`
   expect(await flow.run(run!.run_id)).toMatchObject({ status: 'completed' })
+})
+
+describe('a database clock that has gone back 2 s before each call trips no constraint when a run', () => {
+  type Task = Awaited<ReturnType<CompiledFlow['claim']>>[number]
+  const fail = (flow: CompiledFlow, [task]: readonly Task[]) =>
+    flow.core.settleTasks(flow.workerId, [failed(task!, { permanent: true })])
+  const ends: [
+    string,
+    string,
+    (flow: CompiledFlow, tasks: readonly Task[], runId: string, clock: Sql, earlier: () => Promise<void>) => unknown,
+  ][] = [
+    ['fails', 'failed', (flow, tasks) => fail(flow, tasks)],
+    ['is cancelled', 'cancelled', (_flow, _tasks, runId, clock) => clock`select pgflow.cancel_run(${runId})`.execute()],
+    [
+      'is given back in its last attempt',
+      'failed',
+      (flow, [task]) => flow.core.releaseTasks(flow.workerId, [{ ...task!, started: true }]),
+    ],
+    [
+      'fails, is retried and completes',
+      'completed',
+      async (flow, tasks, runId, clock, earlier) => {
+        await fail(flow, tasks)
+        await earlier()
+        await clock`select pgflow.retry_run(${runId})`
+        await earlier()
+        const [again] = await flow.claim('a')
+        await earlier()
+        await flow.core.settleTasks(flow.workerId, [completed(again!, 1)])
+      },
+    ],
+  ]
+
+  test.each(ends)('%s', async (_, status, end) => {
+    await sql`select pgflow.set_setting('test_clock', 'on')`
+    const clock = database.connect({ connections: 1 })
+    let seconds = 0
+    const earlier = async () => {
+      seconds += 2
+      await clock`select set_config('pgflow.test_now', (now() - make_interval(secs => ${seconds}))::text, false)`
+    }
+    const flow = await CompiledFlow.compileShape(clock, `start${++count}`, shape({ a: { maxAttempts: 1 }, b: {} }))
+    await earlier()
+    const [runId] = await flow.start({})
+    await earlier()
+    const tasks = await flow.claim('a')
+    await earlier()
+    const [other] = await flow.claim('b')
+    await earlier()
+    await flow.core.settleTasks(flow.workerId, [completed(other!, 1)])
+    await earlier()
+    await end(flow, tasks, runId!, clock, earlier)
+    expect(await flow.run(runId!)).toMatchObject({ status })
+    await clock.end()
+    await sql`select pgflow.set_setting('test_clock', null)`
+  })
 })
