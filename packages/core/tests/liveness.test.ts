@@ -133,6 +133,27 @@ describe('liveness_audit lists', () => {
     await putAway(flow)
   })
 
+  test('a task whose queue was edited by hand: it runs nowhere, holds up nothing, and goes on when it is put back', async () => {
+    const flow = await compile({ a: {}, b: {} })
+    const [edited, other] = await flow.start('edited', 'other')
+    const edit = (queue: string) => sql`
+      update pgflow.step_tasks set queue_name = ${queue} where run_id = ${edited!} and step_slug = 'a'`
+    // Where a task has that identity already, the edit itself is refused.
+    expect(await refusal(edit(flow.queue('b')))).toMatchObject({ code: '23505' })
+    await edit('elsewhere')
+    const work = await flow.work('a')
+    expect(work.claimed.map((task) => task.runId)).toEqual([other])
+    expect(work.unsupported).toHaveLength(1)
+    expect((await flow.claim('b')).map((task) => task.stepSlug)).toEqual(['b', 'b'])
+    expect(await audit()).toMatchObject([{ kind: 'task', run_id: edited, step_slug: 'a' }])
+    expect(await repair()).toBe(0)
+    await edit(flow.queue('a'))
+    expect(await audit()).toEqual([])
+    await sql`select pgmq.set_vt(${flow.queue('a')}, message_id, 0) from pgflow.step_tasks where run_id = ${edited!} and step_slug = 'a'`
+    expect(await flow.claim('a')).toMatchObject([{ runId: edited }])
+    await putAway(flow)
+  })
+
   test('a started step without an open task', async () => {
     const flow = await compile({ a: {} })
     const [runId] = await flow.start({})
