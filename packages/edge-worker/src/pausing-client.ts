@@ -16,18 +16,39 @@ import { LOST_CONNECTION_PAUSE_MS } from './numbers.ts'
  *
  * @param losses shared by clients of one database: a server that restarts resets them all, also those that are idle and
  * have no query to be told by
+ * @param prepare done with the unguarded client before the first query, which fails where it fails; then done again before
+ * the next one
  */
-export function pausingClient(client: Sql, losses: ConnectionLosses = new ConnectionLosses()): Sql {
+export function pausingClient(
+  client: Sql,
+  losses: ConnectionLosses = new ConnectionLosses(),
+  prepare?: (client: Sql) => Promise<void>,
+): Sql {
   let recovering: Promise<void> | undefined
+  let preparing: Promise<void> | undefined
+  let isPrepared = prepare === undefined
   let seenLosses = losses.count
 
   const lost = (error: unknown) => {
     if (isConnectionLoss(error)) losses.add()
   }
-  /** Undefined when nothing was lost: then a query is sent at once. */
+  /** Undefined when nothing was lost and all is prepared: then a query is sent at once. */
   const pause = (): Promise<void> | undefined => {
     if (seenLosses !== losses.count) recovering ??= recover()
-    return recovering
+    if (!isPrepared) preparing ??= prepareAfter(recovering)
+    return preparing ?? recovering
+  }
+  async function prepareAfter(recovered: Promise<void> | undefined): Promise<void> {
+    await recovered
+    try {
+      await prepare?.(client)
+      isPrepared = true
+    } catch (error) {
+      lost(error)
+      throw error
+    } finally {
+      preparing = undefined
+    }
   }
   async function recover(): Promise<void> {
     while (seenLosses !== losses.count) {
@@ -46,7 +67,7 @@ export function pausingClient(client: Sql, losses: ConnectionLosses = new Connec
     query.handler = Object.assign((sent: unknown) => {
       const paused = pause()
       if (paused === undefined) handler(sent)
-      else void paused.then(() => handler(sent))
+      else void paused.then(() => handler(sent), reject)
     }, handler)
     // At the rejection itself, before anybody who waits for it can act.
     query.reject = (error) => {

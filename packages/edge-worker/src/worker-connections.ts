@@ -1,5 +1,6 @@
 import { StarflowError } from '@starflow/errors'
 import postgres, { type Sql } from 'postgres'
+import { loadArrayTypes } from './array-types.ts'
 import { ConnectionLosses, pausingClient } from './pausing-client.ts'
 import type { WorkerConnection } from './worker-config.ts'
 
@@ -8,8 +9,8 @@ export interface WorkerConnections {
   /** One connection, the worker's own: polls and heartbeats. Handlers cannot hold it. */
   readonly own: Sql
   /**
-   * `ctx.sql`; opens nothing before a handler uses it. Undefined when `maxPgConnections` leaves it none. It asks each new
-   * connection for the database's types, since handlers read arrays; the worker's own calls need none.
+   * `ctx.sql`; opens nothing before a handler uses it. Undefined when `maxPgConnections` leaves it none. It asks the database
+   * for its types first, since handlers read arrays; the worker's own calls need none.
    */
   readonly handlers: Sql | undefined
   /** Whether statements are prepared. */
@@ -51,10 +52,12 @@ export function openConnections(
   const prepare = !isTransactionPooler
   const own = client(cleanUrl, { ...options, prepare, max: 1, idle_timeout: undefined, fetch_types: false })
   const handlers =
-    maxPgConnections > 1 ? client(cleanUrl, { ...options, prepare, max: maxPgConnections - 1 }) : undefined
+    maxPgConnections > 1
+      ? client(cleanUrl, { ...options, prepare, max: maxPgConnections - 1, fetch_types: false })
+      : undefined
   return {
     own: pausingClient(own, losses),
-    handlers: handlers && pausingClient(handlers, losses),
+    handlers: handlers && pausingClient(handlers, losses, loadArrayTypes),
     prepared: prepare,
     close: (timeoutMs) => end(timeoutMs, own, ...(handlers === undefined ? [] : [handlers])),
   }
