@@ -7,7 +7,7 @@ import { CommandEnded } from '../output/command-ended.ts'
 import { EXIT_CODES } from '../output/exit-codes.ts'
 import type { Output } from '../output/output.ts'
 import { untilInterrupted } from '../output/until-interrupted.ts'
-import { loadFlows } from './load-flows.ts'
+import { loadFlows } from '../project/load-flows.ts'
 import { withRunStore } from './run-store.ts'
 
 interface RunnerCommandOptions {

@@ -2,8 +2,8 @@ import type { Command } from 'commander'
 import { CommandEnded } from '../output/command-ended.ts'
 import { EXIT_CODES } from '../output/exit-codes.ts'
 import type { Output } from '../output/output.ts'
+import { loadProjectFlows } from '../project/load-flows.ts'
 import { loadProject } from '../project/project.ts'
-import { loadFlows } from './load-flows.ts'
 
 /** Adds `starflow server`. */
 export function addServerCommand(program: Command, outputFor: (options: { json?: boolean }) => Output): void {
@@ -22,7 +22,7 @@ async function runServer(output: Output): Promise<void> {
   // Only here: it brings the HTTP server, SQLite and more, for which no other command should wait.
   const { endOnSignals, startServer } = await import('@starflow/server')
   const project = await loadProject(process.cwd())
-  const server = await startServer({ flows: await loadFlows(project) })
+  const server = await startServer({ flows: await loadProjectFlows(project) })
   if (output.isInteractive) output.line(`Listening at ${server.url} as ${server.identity.role}.`)
   await endOnSignals(() => server.drain(), EXIT_CODES.interrupted)
   throw new CommandEnded(EXIT_CODES.ok)

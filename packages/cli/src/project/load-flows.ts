@@ -4,18 +4,18 @@ import { pathToFileURL } from 'node:url'
 import type { AnyFlow } from '@starflow/dsl'
 import { describeError, isStarflowError, StarflowError } from '@starflow/errors'
 import { FLOWS_FOLDER, findFlowModules } from '../functions/flow-modules.ts'
-import { loadProject } from '../project/project.ts'
+import { loadProject, type Project } from './project.ts'
 
 /**
  * The flows of these modules, each once, loaded into this process, which executes them; without modules those of the project's
  * folder `_flows`. A step-queued flow is the flow in it: on a runner it has no queues.
  *
- * @throws StarflowError SF611 for a module that cannot be loaded, SF612 when no module exports a flow
+ * @throws StarflowError SF611 for a module that cannot be loaded and for two flows with one slug, SF612 when no module exports a flow
  */
 export async function loadFlows(modules: readonly string[]): Promise<readonly AnyFlow[]> {
-  const files = modules.length > 0 ? modules.map((module) => resolve(module)) : await projectModules()
-  const exported = await Promise.all(files.map(loadModule))
-  const flows = [...new Set(exported.flatMap((module) => Object.values(module).flatMap(flowOf)))]
+  const files =
+    modules.length > 0 ? modules.map((module) => resolve(module)) : findFlowModules(await loadProject(process.cwd()))
+  const flows = await flowsOfFiles(files)
   if (flows.length > 0) return flows
   const names = files.map(shown).join(', ')
   throw new StarflowError({
@@ -27,29 +27,24 @@ export async function loadFlows(modules: readonly string[]): Promise<readonly An
 }
 
 /**
- * The flow that is meant: the one of this slug, or the only one there is.
+ * All flows of a project, which may have none: a server then serves what others execute.
  *
- * @throws StarflowError SF610 with the slugs to choose from
+ * @throws StarflowError SF611
  */
-export function chooseFlow(flows: readonly AnyFlow[], slug: string | undefined): AnyFlow {
-  const found = slug === undefined ? flows : flows.filter((flow) => flow.slug === slug)
-  const [flow] = found
-  if (flow !== undefined && found.length === 1) return flow
-  throw new StarflowError({
-    code: 'SF610',
-    message:
-      slug === undefined
-        ? 'There are several flows: which one is meant?'
-        : flow === undefined
-          ? `There is no flow "${slug}" here.`
-          : `Several flows have the slug "${slug}".`,
-    detail: `Flows here: ${flows.map((each) => each.slug).join(', ')}.`,
-    hint: slug === undefined ? 'Name it: --flow <slug>' : 'Name the module that has it, or one of these with --flow.',
-  })
+export async function loadProjectFlows(project: Project): Promise<readonly AnyFlow[]> {
+  return await flowsOfFiles(findFlowModules(project))
 }
 
-async function projectModules(): Promise<string[]> {
-  return findFlowModules(await loadProject(process.cwd()))
+async function flowsOfFiles(files: readonly string[]): Promise<readonly AnyFlow[]> {
+  const bySlug = new Map<string, { readonly flow: AnyFlow; readonly file: string }>()
+  for (const file of files) {
+    for (const flow of Object.values(await loadModule(file)).flatMap(flowOf)) {
+      const other = bySlug.get(flow.slug)
+      if (other !== undefined && other.flow !== flow) throw sameSlug(flow.slug, [other.file, file])
+      bySlug.set(flow.slug, { flow, file })
+    }
+  }
+  return [...bySlug.values()].map(({ flow }) => flow)
 }
 
 async function loadModule(file: string): Promise<Readonly<Record<string, unknown>>> {
@@ -90,6 +85,16 @@ function isFlow(value: unknown): value is AnyFlow {
     Array.isArray(value.stepOrder) &&
     typeof value.getStepDefinition === 'function'
   )
+}
+
+function sameSlug(slug: string, files: readonly string[]): StarflowError {
+  return new StarflowError({
+    code: 'SF611',
+    message: `Two flows have the slug "${slug}".`,
+    detail: `They are exported by ${[...new Set(files.map(shown))].join(' and ')}.`,
+    hint: 'A slug is one flow: give one of them another.',
+    fields: { slug },
+  })
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
