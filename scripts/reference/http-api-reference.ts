@@ -10,7 +10,8 @@ interface Operation {
   readonly description?: string
   readonly 'x-access': string
   readonly parameters: readonly Parameter[]
-  readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: Schema } } }
+  /** Only of an operation that takes JSON of a known form. */
+  readonly requestBody?: { readonly content: { readonly 'application/json'?: { readonly schema: Schema } } }
   readonly responses: Readonly<Record<string, Response>>
 }
 
@@ -71,7 +72,7 @@ const ACCESS = `| access | who may call it |
 `
 
 function operationText(heading: string, operation: Operation): string {
-  const body = operation.requestBody?.content['application/json'].schema
+  const body = operation.requestBody?.content['application/json']?.schema
   const rows = [
     ...operation.parameters.map((each) => row(each.name, each.in, each.required, each.schema, each.description)),
     ...Object.entries(body?.properties ?? {}).map(([name, schema]) =>

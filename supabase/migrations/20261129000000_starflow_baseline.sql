@@ -6234,6 +6234,54 @@ create index queue_runs_workspace_idx on starflow.queue_runs (workspace_id, run_
 create unique index queue_runs_idempotency_key on starflow.queue_runs (workspace_id, env, idempotency_key) where idempotency_key is not null;
 comment on table starflow.queue_runs is 'Whose a run in queue placement is. The server writes it with the start; a run without a row was started in SQL, and only an operator who asks for every workspace sees it.';
 
+-- Until which instant a schedule has fired. Written when it fires, not on each look.
+create table starflow.trigger_schedules (
+  workspace_id text not null,
+  trigger_name text not null,
+  fired_until timestamptz not null,
+  constraint trigger_schedules_pkey primary key (workspace_id, trigger_name)
+);
+comment on table starflow.trigger_schedules is 'Schedules of the server, and until which instant each has fired: what lies behind it is due, or was missed.';
+
+-- A firing is there once, however many processes see that it is due. It is written before its run is started and says all of
+-- that start, so that any process can do it when the one that wrote it is gone.
+create table starflow.trigger_firings (
+  workspace_id text not null,
+  kind text not null,
+  trigger_name text not null,
+  occurrence text not null,
+  scheduled_at timestamptz,
+  start jsonb not null,
+  status text not null,
+  run_id uuid,
+  refused_code text,
+  recorded_at timestamptz not null,
+  settled_at timestamptz,
+  constraint trigger_firings_pkey primary key (workspace_id, kind, trigger_name, occurrence),
+  constraint trigger_firings_kind_is_known check (kind in ('schedule', 'webhook')),
+  constraint trigger_firings_status_is_known check (status in ('recorded', 'started', 'skipped', 'refused')),
+  constraint trigger_firings_schedule_has_an_instant check ((kind = 'schedule') = (scheduled_at is not null)),
+  constraint trigger_firings_started_has_a_run check ((status = 'started') = (run_id is not null)),
+  constraint trigger_firings_recorded_is_open check ((status = 'recorded') = (settled_at is null))
+);
+create unique index trigger_firings_scheduled_at_key on starflow.trigger_firings (workspace_id, trigger_name, scheduled_at) where kind = 'schedule';
+create index trigger_firings_unstarted_idx on starflow.trigger_firings (workspace_id, recorded_at) where status = 'recorded';
+create index trigger_firings_settled_idx on starflow.trigger_firings (settled_at) where settled_at is not null;
+comment on table starflow.trigger_firings is 'What schedules and webhooks have fired: one row per scheduled instant or delivery, with the run that it started.';
+
+-- 75_server/advance_schedule.sql
+create function starflow.advance_schedule(workspace_id text, trigger_name text, fired_until timestamptz)
+returns void
+language sql
+set search_path = ''
+as $$
+  update starflow.trigger_schedules s set fired_until = advance_schedule.fired_until
+  where s.workspace_id = advance_schedule.workspace_id and s.trigger_name = advance_schedule.trigger_name
+    and s.fired_until < advance_schedule.fired_until
+$$;
+comment on function starflow.advance_schedule(text, text, timestamptz) is
+  'Whatever a schedule had up to this instant has fired, or never will. It never goes back.';
+
 -- 75_server/create_api_token.sql
 create function starflow.create_api_token(token_id text, workspace_id text, name text, secret_hash text)
 returns void
@@ -6264,6 +6312,19 @@ as $$
   select t.* from starflow.api_tokens t where t.token_id = find_api_token.token_id and t.revoked_at is null
 $$;
 comment on function starflow.find_api_token(text) is 'The token of this id, unless it was revoked.';
+
+-- 75_server/last_firing.sql
+create function starflow.last_firing(workspace_id text, trigger_name text)
+returns setof starflow.trigger_firings
+language sql stable
+set search_path = ''
+as $$
+  select f.* from starflow.trigger_firings f
+  where f.workspace_id = last_firing.workspace_id and f.kind = 'schedule' and f.trigger_name = last_firing.trigger_name
+    and f.status in ('recorded', 'started')
+  order by f.scheduled_at desc limit 1
+$$;
+comment on function starflow.last_firing(text, text) is 'The latest firing of a schedule that has started a run, or is about to.';
 
 -- 75_server/list_api_tokens.sql
 create function starflow.list_api_tokens(workspace_id text default null)
@@ -6304,6 +6365,43 @@ begin
 end $$;
 comment on function starflow.list_queue_runs(text, text, text, text, uuid, integer) is
   'Runs in queue placement with whose they are, the newest first; what is null is not filtered by. For the next page give the last run id.';
+
+-- 75_server/open_schedules.sql
+-- A read, but for schedules that are new.
+create function starflow.open_schedules(workspace_id text, trigger_names text[])
+returns table (trigger_name text, fired_until timestamptz, clock timestamptz)
+language plpgsql
+set search_path = ''
+as $$
+begin
+  insert into starflow.trigger_schedules as s (workspace_id, trigger_name, fired_until)
+  select open_schedules.workspace_id, n.name, pgflow.clock()
+  from unnest(open_schedules.trigger_names) n (name)
+  where not exists (
+    select from starflow.trigger_schedules k where k.workspace_id = open_schedules.workspace_id and k.trigger_name = n.name)
+  on conflict do nothing;
+  return query
+    select s.trigger_name, s.fired_until, pgflow.clock()
+    from starflow.trigger_schedules s
+    where s.workspace_id = open_schedules.workspace_id and s.trigger_name = any (open_schedules.trigger_names);
+end $$;
+comment on function starflow.open_schedules(text, text[]) is
+  'Until which instant these schedules have fired, and what time it is. One that was never seen has fired until now.';
+
+-- 75_server/prune_firings.sql
+create function starflow.prune_firings(older_than_ms bigint)
+returns bigint
+language sql
+set search_path = ''
+as $$
+  with pruned as (
+    delete from starflow.trigger_firings f
+    where f.settled_at < pgflow.clock() - make_interval(secs => older_than_ms / 1000.0)
+    returning f.occurrence
+  )
+  select count(*) from pruned
+$$;
+comment on function starflow.prune_firings(bigint) is 'Forgets firings that were settled this long ago. Their runs keep the idempotency keys.';
 
 -- 75_server/queue_run_events.sql
 -- Read off the tables: a step that ran again shows its last times, and earlier attempts show as they are in task_attempts.
@@ -6360,6 +6458,52 @@ $$;
 comment on function starflow.queue_run_events(uuid, timestamptz) is
   'What happened to a run in queue placement, in order, as far as its tables tell; with since, what happened then or later.';
 
+-- 75_server/record_delivery.sql
+create function starflow.record_delivery(workspace_id text, trigger_name text, delivery_id text, start jsonb)
+returns table (firing starflow.trigger_firings, created boolean)
+language plpgsql
+set search_path = ''
+as $$
+begin
+  insert into starflow.trigger_firings as f (workspace_id, kind, trigger_name, occurrence, start, status, recorded_at)
+  values (
+    record_delivery.workspace_id, 'webhook', record_delivery.trigger_name, delivery_id, record_delivery.start, 'recorded', pgflow.clock())
+  on conflict on constraint trigger_firings_pkey do update set
+    start = excluded.start, status = 'recorded', recorded_at = excluded.recorded_at, settled_at = null, refused_code = null
+  where f.status = 'refused';
+  created := found;
+  select f.* into firing from starflow.trigger_firings f
+  where f.workspace_id = record_delivery.workspace_id and f.kind = 'webhook' and f.trigger_name = record_delivery.trigger_name
+    and f.occurrence = delivery_id;
+  return next;
+end $$;
+comment on function starflow.record_delivery(text, text, text, jsonb) is
+  'Records a delivery of a webhook, or gives what the same one became. A refused one is recorded anew.';
+
+-- 75_server/record_instant.sql
+-- A process that was asleep must not fire what others have fired and forgotten: nothing is recorded up to fired_until.
+create function starflow.record_instant(
+  workspace_id text, trigger_name text, scheduled_at timestamptz, occurrence text, start jsonb, status text default 'recorded')
+returns boolean
+language sql
+set search_path = ''
+as $$
+  with recorded as (
+    insert into starflow.trigger_firings as f (
+      workspace_id, kind, trigger_name, occurrence, scheduled_at, start, status, recorded_at, settled_at)
+    select s.workspace_id, 'schedule', s.trigger_name, record_instant.occurrence, record_instant.scheduled_at, record_instant.start,
+           record_instant.status, pgflow.clock(), case when record_instant.status <> 'recorded' then pgflow.clock() end
+    from starflow.trigger_schedules s
+    where s.workspace_id = record_instant.workspace_id and s.trigger_name = record_instant.trigger_name
+      and s.fired_until < record_instant.scheduled_at
+    on conflict do nothing
+    returning f.occurrence
+  )
+  select exists (select from recorded)
+$$;
+comment on function starflow.record_instant(text, text, timestamptz, text, jsonb, text) is
+  'Records that a schedule fires for an instant. True for the one call that did so, which then starts the run.';
+
 -- 75_server/revoke_api_token.sql
 create function starflow.revoke_api_token(token_id text)
 returns boolean
@@ -6373,6 +6517,22 @@ as $$
   select exists (select from revoked)
 $$;
 comment on function starflow.revoke_api_token(text) is 'From now on the token is refused. Again: no effect. False when there is none of this id.';
+
+-- 75_server/settle_firing.sql
+create function starflow.settle_firing(
+  workspace_id text, kind text, trigger_name text, occurrence text, run_id uuid default null, refused_code text default null)
+returns void
+language sql
+set search_path = ''
+as $$
+  update starflow.trigger_firings f set
+    status = case when settle_firing.run_id is null then 'refused' else 'started' end,
+    run_id = settle_firing.run_id, refused_code = settle_firing.refused_code, settled_at = pgflow.clock()
+  where f.workspace_id = settle_firing.workspace_id and f.kind = settle_firing.kind and f.trigger_name = settle_firing.trigger_name
+    and f.occurrence = settle_firing.occurrence and f.status = 'recorded'
+$$;
+comment on function starflow.settle_firing(text, text, text, text, uuid, text) is
+  'What became of a recorded firing: its run, or the code that it was refused with. Again: no effect.';
 
 -- 75_server/start_queue_run.sql
 -- One transaction with start_flow. The row comes first: of two starts with one key the second waits for the first here, and
@@ -6406,6 +6566,20 @@ begin
 end $$;
 comment on function starflow.start_queue_run(text, text, text, jsonb, text, bigint) is
   'Starts a run in queue placement for a workspace. The same idempotency key in its workspace and env gives the run that it started.';
+
+-- 75_server/unstarted_firings.sql
+create function starflow.unstarted_firings(workspace_id text, older_than_ms bigint, max_rows integer default 100)
+returns setof starflow.trigger_firings
+language sql stable
+set search_path = ''
+as $$
+  select f.* from starflow.trigger_firings f
+  where f.workspace_id = unstarted_firings.workspace_id and f.status = 'recorded'
+    and f.recorded_at <= pgflow.clock() - make_interval(secs => older_than_ms / 1000.0)
+  order by f.recorded_at, f.scheduled_at limit max_rows
+$$;
+comment on function starflow.unstarted_firings(text, bigint, integer) is
+  'Firings that were recorded this long ago and have not started their run, the oldest first: whoever recorded them is gone, or could not.';
 
 -- 80_mirror/01_tables.sql
 create table starflow.mirror_outbox (

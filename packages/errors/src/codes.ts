@@ -145,6 +145,11 @@ export const ERROR_CODES = {
   SF913: 'OtherDatabaseError',
   SF914: 'InternalError',
   SF915: 'PortTakenError',
+  SF920: 'InvalidDeclarationsError',
+  SF921: 'WebhookNotFoundError',
+  SF922: 'WebhookSignatureError',
+  SF923: 'WebhookPayloadError',
+  SF924: 'UnsupportedContentTypeError',
 } as const
 
 export type ErrorCode = keyof typeof ERROR_CODES

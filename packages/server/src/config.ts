@@ -24,8 +24,10 @@ export interface ServerConfig {
   readonly serviceId: string
   /** Only runs of this pool, and of none, are claimed; undefined: only those of none. */
   readonly runnerPool: string | undefined
-  /** Runs that are executed at once. */
-  readonly concurrency: number
+  /** Runs that are executed at once; undefined: as the file says for the pool. */
+  readonly concurrency: number | undefined
+  /** The file that declares triggers; undefined: starflow.yaml, if it is there. */
+  readonly declarationsFile: string | undefined
   /** Proxies in front whose X-Forwarded-For is believed. */
   readonly trustedProxies: number
   /** The folder of the dashboard's files; undefined: no dashboard. */
@@ -144,8 +146,13 @@ export const SERVER_VARIABLES = {
   },
   STARFLOW_RUNNER_CONCURRENCY: {
     schema: wholeNumber(1, 1000),
-    default: `\`${RUNNER_CONCURRENCY}\``,
+    default: `what starflow.yaml says for the pool, else \`${RUNNER_CONCURRENCY}\``,
     meaning: 'how many runs are executed at once',
+  },
+  STARFLOW_CONFIG_FILE: {
+    schema: text,
+    default: '`starflow.yaml` of the working directory, if it is there',
+    meaning: 'the file that declares triggers, webhooks and runner pools',
   },
   STARFLOW_TRUSTED_PROXIES: {
     schema: wholeNumber(0, 10),
@@ -196,7 +203,8 @@ export function readConfig(env: Env): ServerConfig {
     heartbeatWorkspace: values.MESH_WORKSPACE ?? defaultWorkspace,
     serviceId: values.STARFLOW_SERVICE_ID ?? (role === 'runner' ? 'starflow.runner.api' : 'starflow.server.api'),
     runnerPool: values.STARFLOW_RUNNER_POOL,
-    concurrency: values.STARFLOW_RUNNER_CONCURRENCY ?? RUNNER_CONCURRENCY,
+    concurrency: values.STARFLOW_RUNNER_CONCURRENCY,
+    declarationsFile: values.STARFLOW_CONFIG_FILE,
     trustedProxies: values.STARFLOW_TRUSTED_PROXIES ?? 0,
     dashboardDir: values.STARFLOW_DASHBOARD_DIR,
     logLevel: values.STARFLOW_LOG_LEVEL ?? 'info',

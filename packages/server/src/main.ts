@@ -13,13 +13,13 @@ import {
 import { type OpenStorage, openStorage } from './adapters/open-storage.ts'
 import { Authenticator } from './auth/authenticator.ts'
 import { readConfig, type ServerConfig } from './config.ts'
-import { type ApiParts, apiEndpoints } from './http/api.ts'
+import { apiEndpoints } from './http/api.ts'
 import { createApp } from './http/app.ts'
 import { serveDashboard } from './http/dashboard.ts'
-import type { Endpoint } from './http/endpoint.ts'
 import { type HealthParts, healthEndpoints, type ProcessIdentity } from './http/endpoints/health.ts'
 import { listen } from './http/listener.ts'
 import { createLog, errorFields, type ServerLog } from './log.ts'
+import { RUNNER_CONCURRENCY } from './numbers.ts'
 import { Readiness } from './readiness.ts'
 import { ROLES } from './roles.ts'
 import { logRunnerEvent } from './runner-log.ts'
@@ -29,12 +29,19 @@ import { RunnerPlacement } from './runs/runner-placement.ts'
 import { type ServedFlows, serveFlows } from './runs/served-flows.ts'
 import { StarflowServer } from './server.ts'
 import { type Service, ServiceGroup } from './service.ts'
+import type { Declarations } from './triggers/declarations.ts'
+import { FiringStarter } from './triggers/firing-starter.ts'
+import { loadDeclarations } from './triggers/load-declarations.ts'
+import { Scheduler } from './triggers/scheduler.ts'
+import { WebhookReceiver, type WebhookReceiverOptions } from './triggers/webhook-receiver.ts'
 import { createWaitHost, type WaitListener } from './wait-host.ts'
+
+type Env = Readonly<Record<string, string | undefined>>
 
 export interface ServerOptions {
   readonly flows: readonly AnyFlow[]
   /** Default: the environment of the process. */
-  readonly env?: Readonly<Record<string, string | undefined>>
+  readonly env?: Env
   /** What else goes on in the background of this process, started in order. */
   readonly services?: readonly Service[]
   /** Who is told of waits that open. */
@@ -57,14 +64,20 @@ export interface RunningServer {
  * Starts a process of Starflow by its environment: the composition root, the only place where concrete adapters are put
  * together. When it fails nothing is left open.
  *
- * @throws StarflowError SF901 for the configuration, and what storage, port and flows are refused with
+ * @throws StarflowError SF901 for the configuration, SF920 for starflow.yaml, and what storage, port and flows are refused with
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const config = readConfig(options.env ?? process.env)
+  const env = options.env ?? process.env
+  const config = readConfig(env)
   const log = options.log ?? createLog({ level: config.logLevel, serviceId: config.serviceId, role: config.role })
   const storage = await openStorage(config.storage, config.serviceId)
   try {
-    return await compose(config, storage, options, log)
+    const declarations = await loadDeclarations(config.declarationsFile, {
+      flows: options.flows,
+      compiledFlows: ((await storage.queues?.operations.compiledFlows()) ?? []).map(({ flow }) => flow),
+      env: ROLES[config.role].webhooks ? env : undefined,
+    })
+    return await compose(config, declarations, storage, { ...options, env }, log)
   } catch (error) {
     await storage.close()
     throw error
@@ -73,8 +86,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
 async function compose(
   config: ServerConfig,
+  declarations: Declarations,
   storage: OpenStorage,
-  options: ServerOptions,
+  options: ServerOptions & { readonly env: Env },
   log: ServerLog,
 ): Promise<RunningServer> {
   const role = ROLES[config.role]
@@ -83,7 +97,10 @@ async function compose(
   const waitHost = createWaitHost(config.waitTokenKeys, options.waitListeners ?? [], log)
   const served = await serveFlows(options.flows, new Engine({ adapter, waitHost, runnerId }))
   for (const [flow, { code }] of served.refusals) log.warn({ flow, code }, 'runners cannot execute this flow')
-  const runner = role.claimLoop ? createRunner(config, served, { adapter, waitHost, runnerId }, log) : undefined
+  const concurrency = config.concurrency ?? concurrencyOf(declarations, config.runnerPool)
+  const runner = role.claimLoop
+    ? createRunner({ ...config, concurrency }, served, { adapter, waitHost, runnerId }, log)
+    : undefined
 
   const readiness = new Readiness()
   const streams = new AbortController()
@@ -98,17 +115,28 @@ async function compose(
   }
   const { apiToken } = config
   const authenticator = apiToken === undefined ? undefined : new Authenticator({ apiToken, store, now: Date.now })
-  const parts = { health, flows: options.flows, served, version: identity.version }
+  const catalog = new FlowCatalog(options.flows)
+  const runs = createRuns(config, storage, catalog, served)
+  const triggers = createTriggers(config, declarations, storage, { runs, catalog, env: options.env, log })
   const app = createApp({
     endpoints:
-      authenticator === undefined ? healthEndpoints(health) : createApi(config, storage, { ...parts, authenticator }),
+      authenticator === undefined
+        ? healthEndpoints(health)
+        : apiEndpoints({
+            ...{ health, authenticator, runs, catalog, adapter, version: identity.version },
+            ...{ operations: queues?.operations, webhooks: triggers.receiver },
+          }),
     ...{ log, authenticator, trustedProxies: config.trustedProxies, stopped: streams.signal },
     checkAnswers: options.checkAnswers ?? false,
   })
   if (role.http === 'full' && config.dashboardDir !== undefined) serveDashboard(app, config.dashboardDir)
 
   // A runner sweeps by itself; without one somebody else has to find due waits and lost runners.
-  const services = [...(runner === undefined ? [createSweep(adapter, log)] : []), ...(options.services ?? [])]
+  const services = [
+    ...(runner === undefined ? [createSweep(adapter, log)] : []),
+    ...triggers.services,
+    ...(options.services ?? []),
+  ]
   const server = new StarflowServer({
     ...{ readiness, runner, log, drainTimeoutMs: config.drainTimeoutMs },
     services: new ServiceGroup(services, (name, error) =>
@@ -128,7 +156,7 @@ async function compose(
 }
 
 function createRunner(
-  { concurrency, runnerPool }: ServerConfig,
+  { concurrency, runnerPool }: Pick<ServerConfig, 'runnerPool'> & { readonly concurrency: number },
   served: ServedFlows,
   parts: Pick<RunnerOptions, 'adapter' | 'waitHost'> & { readonly runnerId: string },
   log: ServerLog,
@@ -142,20 +170,35 @@ function createRunner(
   })
 }
 
-function createApi(
+/** Queue first: that is the default of a flow that is compiled. */
+function createRuns(
   { waitTokenKeys }: ServerConfig,
   { adapter, queues }: OpenStorage,
-  parts: Pick<ApiParts, 'health' | 'authenticator' | 'version'> & {
-    readonly flows: readonly AnyFlow[]
-    readonly served: ServedFlows
-  },
-): readonly Endpoint[] {
-  const { flows, served, ...rest } = parts
-  const catalog = new FlowCatalog(flows)
-  const runner = new RunnerPlacement({ adapter, flows: catalog, served, waitTokenKeys, now: Date.now })
-  // Queue first: that is the default of a flow that is compiled.
-  const runs = new RunDirectory(queues === undefined ? [runner] : [queues.placement, runner], catalog)
-  return apiEndpoints({ ...rest, runs, catalog, adapter, operations: queues?.operations })
+  flows: FlowCatalog,
+  served: ServedFlows,
+): RunDirectory {
+  const runner = new RunnerPlacement({ adapter, flows, served, waitTokenKeys, now: Date.now })
+  return new RunDirectory(queues === undefined ? [runner] : [queues.placement, runner], flows)
+}
+
+/** What starts runs by itself, as far as it is of the role. */
+function createTriggers(
+  config: ServerConfig,
+  { triggers, webhooks }: Declarations,
+  { triggers: store }: OpenStorage,
+  parts: Pick<WebhookReceiverOptions, 'env' | 'log'> & { readonly runs: RunDirectory; readonly catalog: FlowCatalog },
+): { readonly receiver: WebhookReceiver; readonly services: readonly Service[] } {
+  const { runs, catalog, env, log } = parts
+  const role = ROLES[config.role]
+  const isDeclared = Object.keys(triggers).length + Object.keys(webhooks).length > 0
+  const starter = new FiringStarter({ store, runs, log })
+  const shared = { workspaceId: config.defaultWorkspace, store, runs, starter, log }
+  const receiver = new WebhookReceiver({ ...shared, webhooks, env, flows: catalog, now: Date.now })
+  return {
+    receiver,
+    // Webhooks too need whoever starts what an edge left behind.
+    services: role.cron && isDeclared ? [new Scheduler({ ...shared, triggers })] : [],
+  }
 }
 
 function createSweep(adapter: QueueingStateAdapter, log: ServerLog): Service {
@@ -167,6 +210,10 @@ function createSweep(adapter: QueueingStateAdapter, log: ServerLog): Service {
     onFailure: (error) => log.warn(errorFields(error), 'sweep.failed'),
   })
   return { name: 'lease sweep', start: () => sweep.start(), stop: () => sweep.stop() }
+}
+
+function concurrencyOf({ pools }: Declarations, pool: string | undefined): number {
+  return (pool === undefined ? undefined : pools[pool]?.concurrency) ?? RUNNER_CONCURRENCY
 }
 
 function version(): string {

@@ -24,3 +24,19 @@ export const RUNNER_CONCURRENCY = 10
 export const CLOSE_TIMEOUT_MS = 5000
 /** The shortest operator's token: 16 characters of base64 are 96 bits. */
 export const MIN_API_TOKEN_LENGTH = 16
+
+/** How far the timestamp of a webhook may be from the clock of the server, to either side. */
+export const WEBHOOK_TOLERANCE_MS = 300_000
+/** The shortest secret that a webhook may be signed with. */
+export const MIN_WEBHOOK_SECRET_LENGTH = 16
+/** Missed instants of a schedule that fire at most with `catchUp: all`, unless it says otherwise; and at most. */
+export const CATCH_UP_LIMIT = 10
+export const MAX_CATCH_UP_LIMIT = 1000
+/** An instant that is seen this late is on time; what is older was missed, and its catch-up rule decides. */
+export const SCHEDULE_GRACE_MS = 60_000
+/** How long the scheduler sleeps at most: so late it notices that the clock of the database has jumped. */
+export const SCHEDULER_INTERVAL_MS = 5000
+/** A firing whose run is not started this long after is started by any edge: whoever recorded it may be gone. */
+export const UNSTARTED_AFTER_MS = 10_000
+/** How long firings are kept that have started their run. */
+export const FIRING_RETENTION_MS = 7 * 24 * 60 * 60_000

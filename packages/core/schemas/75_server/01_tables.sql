@@ -39,3 +39,38 @@ create table starflow.queue_runs (
 create index queue_runs_workspace_idx on starflow.queue_runs (workspace_id, run_id desc);
 create unique index queue_runs_idempotency_key on starflow.queue_runs (workspace_id, env, idempotency_key) where idempotency_key is not null;
 comment on table starflow.queue_runs is 'Whose a run in queue placement is. The server writes it with the start; a run without a row was started in SQL, and only an operator who asks for every workspace sees it.';
+
+-- Until which instant a schedule has fired. Written when it fires, not on each look.
+create table starflow.trigger_schedules (
+  workspace_id text not null,
+  trigger_name text not null,
+  fired_until timestamptz not null,
+  constraint trigger_schedules_pkey primary key (workspace_id, trigger_name)
+);
+comment on table starflow.trigger_schedules is 'Schedules of the server, and until which instant each has fired: what lies behind it is due, or was missed.';
+
+-- A firing is there once, however many processes see that it is due. It is written before its run is started and says all of
+-- that start, so that any process can do it when the one that wrote it is gone.
+create table starflow.trigger_firings (
+  workspace_id text not null,
+  kind text not null,
+  trigger_name text not null,
+  occurrence text not null,
+  scheduled_at timestamptz,
+  start jsonb not null,
+  status text not null,
+  run_id uuid,
+  refused_code text,
+  recorded_at timestamptz not null,
+  settled_at timestamptz,
+  constraint trigger_firings_pkey primary key (workspace_id, kind, trigger_name, occurrence),
+  constraint trigger_firings_kind_is_known check (kind in ('schedule', 'webhook')),
+  constraint trigger_firings_status_is_known check (status in ('recorded', 'started', 'skipped', 'refused')),
+  constraint trigger_firings_schedule_has_an_instant check ((kind = 'schedule') = (scheduled_at is not null)),
+  constraint trigger_firings_started_has_a_run check ((status = 'started') = (run_id is not null)),
+  constraint trigger_firings_recorded_is_open check ((status = 'recorded') = (settled_at is null))
+);
+create unique index trigger_firings_scheduled_at_key on starflow.trigger_firings (workspace_id, trigger_name, scheduled_at) where kind = 'schedule';
+create index trigger_firings_unstarted_idx on starflow.trigger_firings (workspace_id, recorded_at) where status = 'recorded';
+create index trigger_firings_settled_idx on starflow.trigger_firings (settled_at) where settled_at is not null;
+comment on table starflow.trigger_firings is 'What schedules and webhooks have fired: one row per scheduled instant or delivery, with the run that it started.';

@@ -7,16 +7,20 @@ import type { Storage } from '../config.ts'
 import type { QueueOperations } from '../runs/queue-operations.ts'
 import type { RunPlacement } from '../runs/run-placement.ts'
 import type { ServerStore } from '../store/server-store.ts'
+import type { TriggerStore } from '../store/trigger-store.ts'
 import { PostgresServerStore } from './postgres-server-store.ts'
+import { PostgresTriggerStore } from './postgres-trigger-store.ts'
 import { QueuePlacement } from './queue-placement.ts'
 import { directFunctions, restFunctions } from './sql-functions.ts'
 import { SqlQueueOperations } from './sql-queue-operations.ts'
 import { SqliteServerStore } from './sqlite-server-store.ts'
+import { SqliteTriggerStore } from './sqlite-trigger-store.ts'
 
 /** Everything of a server that is kept somewhere. */
 export interface OpenStorage {
   readonly adapter: QueueingStateAdapter
   readonly store: ServerStore
+  readonly triggers: TriggerStore
   readonly databaseId: string
   /** Undefined where there are no step queues. */
   readonly queues: { readonly placement: RunPlacement; readonly operations: QueueOperations } | undefined
@@ -39,18 +43,21 @@ async function openSqlite(path: string): Promise<OpenStorage> {
   // It comes first: it marks the file as ours.
   const adapter = await LocalWorkflowStateAdapter.open({ path })
   const store = new SqliteServerStore(path)
+  const triggers = new SqliteTriggerStore(path)
   const close = async () => {
+    await triggers.close()
     await store.close()
     await adapter.close()
   }
-  return { adapter, store, queues: undefined, databaseId: await store.databaseId(), close }
+  return { adapter, store, triggers, queues: undefined, databaseId: await store.databaseId(), close }
 }
 
 async function openSupabase(
   storage: Extract<Storage, { substrate: 'supabase' }>,
   applicationName: string,
 ): Promise<OpenStorage> {
-  const store = new PostgresServerStore(restFunctions(storage))
+  const functions = restFunctions(storage)
+  const store = new PostgresServerStore(functions)
   const databaseId = await store.databaseId()
   const sql = storage.databaseUrl === undefined ? undefined : connect(storage.databaseUrl, applicationName)
   try {
@@ -65,7 +72,7 @@ async function openSupabase(
     databaseUrl: storage.databaseUrl,
   })
   return {
-    ...{ adapter, store, databaseId },
+    ...{ adapter, store, triggers: new PostgresTriggerStore(functions), databaseId },
     queues: sql && { placement: new QueuePlacement(sql), operations: new SqlQueueOperations(sql) },
     close: async () => {
       await adapter.close()

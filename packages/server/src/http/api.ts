@@ -3,6 +3,7 @@ import type { Authenticator } from '../auth/authenticator.ts'
 import type { FlowCatalog } from '../runs/flow-catalog.ts'
 import type { QueueOperations } from '../runs/queue-operations.ts'
 import type { RunDirectory } from '../runs/run-directory.ts'
+import type { WebhookReceiver } from '../triggers/webhook-receiver.ts'
 import type { Endpoint } from './endpoint.ts'
 import { flowEndpoints } from './endpoints/flows.ts'
 import { type HealthParts, healthEndpoints } from './endpoints/health.ts'
@@ -11,6 +12,7 @@ import { runnerEndpoints } from './endpoints/runners.ts'
 import { runEndpoints } from './endpoints/runs.ts'
 import { sessionEndpoints } from './endpoints/session.ts'
 import { waitEndpoints } from './endpoints/waits.ts'
+import { webhookEndpoints } from './endpoints/webhooks.ts'
 import { openApiDocument, withDescription } from './openapi.ts'
 
 /** What the endpoints of the whole API work with. */
@@ -21,16 +23,18 @@ export interface ApiParts {
   readonly catalog: FlowCatalog
   readonly operations: QueueOperations | undefined
   readonly adapter: QueueingStateAdapter
+  readonly webhooks: WebhookReceiver
   readonly version: string
 }
 
 /** Every endpoint that an edge serves, its own description among them. */
 export function apiEndpoints(parts: ApiParts): readonly Endpoint[] {
-  const { health, authenticator, runs, catalog, operations, adapter, version } = parts
+  const { health, authenticator, runs, catalog, operations, adapter, webhooks, version } = parts
   return withDescription(
     [
       ...runEndpoints(runs),
       ...waitEndpoints(runs),
+      ...webhookEndpoints(webhooks),
       ...flowEndpoints(catalog, operations),
       ...queueEndpoints(operations),
       ...runnerEndpoints(adapter),
@@ -45,6 +49,13 @@ export function apiEndpoints(parts: ApiParts): readonly Endpoint[] {
 export function describeApi(version: string) {
   // The casts: an endpoint looks at its parts when it is called, and here none is.
   const nothing = {} as never
-  const parts = { health: nothing, authenticator: nothing, runs: nothing, catalog: nothing, adapter: nothing }
+  const parts = {
+    health: nothing,
+    authenticator: nothing,
+    runs: nothing,
+    catalog: nothing,
+    adapter: nothing,
+    webhooks: nothing,
+  }
   return openApiDocument(apiEndpoints({ ...parts, operations: undefined, version }), version)
 }

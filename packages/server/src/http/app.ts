@@ -19,6 +19,7 @@ import { errorAnswer } from './error-answer.ts'
 
 /** What a browser's page has to send with the cookie to change something; no other site can. */
 const REQUEST_HEADER = 'starflow-request'
+const NO_BYTES = new Uint8Array()
 
 export interface AppOptions {
   readonly endpoints: readonly Endpoint[]
@@ -99,6 +100,7 @@ async function handled(context: Context<Env>, endpoint: Endpoint, options: AppOp
     params: checked(endpoint.params, context.req.param(), 'path'),
     query: checked(endpoint.query, context.req.query(), 'query'),
     body: endpoint.body === undefined ? undefined : checked(endpoint.body, await jsonBody(context), 'body'),
+    rawBody: endpoint.takesRawBody ? new Uint8Array(await context.req.arrayBuffer()) : NO_BYTES,
     // The cast: an endpoint whose access gives no scope does not look.
     scope: scope as Scope,
     workspaceId: typeof scope === 'object' ? scope.workspaceId : '',

@@ -28,6 +28,8 @@ export interface Endpoint {
   readonly query: z.ZodObject
   /** Undefined: the endpoint takes no body. */
   readonly body: z.ZodType | undefined
+  /** The bytes of the body are for the endpoint to read, whatever their type. */
+  readonly takesRawBody: boolean
   /** What it answers when all is well, by status. */
   readonly answers: Readonly<Record<number, AnswerDescription>>
   /** Refusals that are its own, beside those that any request may get. */
@@ -47,6 +49,8 @@ export interface EndpointRequest<TParams = unknown, TQuery = unknown, TBody = un
   readonly params: TParams
   readonly query: TQuery
   readonly body: TBody
+  /** Of an endpoint that takes the raw body; else empty. */
+  readonly rawBody: Uint8Array
   /** Whose runs it is about. Of an endpoint whose access is `scope` or `workspace`. */
   readonly scope: Scope
   /** The workspace, of an endpoint whose access is `workspace`. */
@@ -74,17 +78,18 @@ export function endpoint<
   TQuery extends z.ZodObject = typeof nothing,
   TBody extends z.ZodType = z.ZodUndefined,
 >(
-  definition: Omit<Endpoint, 'params' | 'query' | 'body' | 'errors' | 'handle'> & {
+  definition: Omit<Endpoint, 'params' | 'query' | 'body' | 'takesRawBody' | 'errors' | 'handle'> & {
     readonly params?: TParams
     readonly query?: TQuery
     readonly body?: TBody
+    readonly takesRawBody?: boolean
     readonly errors?: readonly ErrorCode[]
     handle(request: EndpointRequest<z.output<TParams>, z.output<TQuery>, z.output<TBody>>): Promise<EndpointAnswer>
   },
 ): Endpoint {
   const { params = nothing, query = nothing, errors = [], ...rest } = definition
   // The cast: what comes in has been through these schemas.
-  return { body: undefined, ...rest, params, query, errors } as Endpoint
+  return { body: undefined, takesRawBody: false, ...rest, params, query, errors } as Endpoint
 }
 
 const nothing = z.object({})

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '@starflow/errors'
 
 /** The HTTP status of a refusal. What is not here is none that a caller could mend: 500. */
-const ERROR_STATUS: Readonly<Partial<Record<ErrorCode, 400 | 401 | 403 | 404 | 409 | 413 | 422 | 429 | 503>>> = {
+const ERROR_STATUS: Readonly<Partial<Record<ErrorCode, 400 | 401 | 403 | 404 | 409 | 413 | 415 | 422 | 429 | 503>>> = {
   SF001: 400,
   SF106: 400,
   SF201: 404,
@@ -28,6 +28,10 @@ const ERROR_STATUS: Readonly<Partial<Record<ErrorCode, 400 | 401 | 403 | 404 | 4
   SF909: 403,
   SF910: 409,
   SF911: 503,
+  SF921: 404,
+  SF922: 403,
+  SF923: 422,
+  SF924: 415,
 }
 
 export function statusOf(code: ErrorCode): number {

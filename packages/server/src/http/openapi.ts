@@ -59,6 +59,7 @@ function operationOf(endpoint: Endpoint) {
     ...(body === undefined
       ? {}
       : { requestBody: { required: true, content: { 'application/json': { schema: jsonSchema(body, 'input') } } } }),
+    ...(endpoint.takesRawBody ? { requestBody: { required: true, content: { '*/*': { schema: {} } } } } : {}),
     responses: { ...answersOf(endpoint), ...refusalsOf(endpoint) },
   }
 }
@@ -104,13 +105,13 @@ function answersOf({ answers }: Endpoint) {
 }
 
 /** By status, with the codes that it may have. */
-function refusalsOf({ access, body, errors }: Endpoint) {
+function refusalsOf({ access, body, takesRawBody, errors }: Endpoint) {
   const codes: readonly ErrorCode[] = [
     ...(['SF902', 'SF911', 'SF914'] as const),
     ...(access === 'public' ? [] : (['SF903', 'SF906'] as const)),
     ...(access === 'scope' || access === 'workspace' ? (['SF904', 'SF905'] as const) : []),
     ...(access === 'operator' ? (['SF904'] as const) : []),
-    ...(body === undefined ? [] : (['SF907'] as const)),
+    ...(body === undefined && !takesRawBody ? [] : (['SF907'] as const)),
     ...errors,
   ]
   const unique = [...new Set(codes)].sort()

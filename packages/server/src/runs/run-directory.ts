@@ -38,11 +38,18 @@ export class RunDirectory {
   async start(
     request: StartRequest & { readonly placement: Placement | undefined },
   ): Promise<{ readonly runId: string; readonly created: boolean; readonly placement: Placement }> {
-    const wanted = request.placement ?? (request.pool === undefined ? undefined : 'runner')
-    if (wanted === 'queue' && request.pool !== undefined) throw poolIsForRunners(request.flowSlug)
-    const target = await this.#placementFor(request.flowSlug, wanted)
+    const target = await this.#targetOf(request.flowSlug, request.placement, request.pool)
     await this.#flows.checkInput(request.flowSlug, request.input)
     return { ...(await target.start(request)), placement: target.placement }
+  }
+
+  /**
+   * Where a start would go now. Given with the start, it goes there whatever is compiled meanwhile.
+   *
+   * @throws StarflowError SF201, SF910
+   */
+  async placementOf(flowSlug: string, placement: Placement | undefined, pool: string | undefined): Promise<Placement> {
+    return (await this.#targetOf(flowSlug, placement, pool)).placement
   }
 
   /** @throws StarflowError SF802 */
@@ -115,6 +122,12 @@ export class RunDirectory {
     const target =
       this.#placements.find(({ placement }) => placement === placementOfToken(token)) ?? this.#placements[0]!
     return await target.resumeWithToken(token, payload)
+  }
+
+  async #targetOf(flowSlug: string, placement: Placement | undefined, pool: string | undefined): Promise<RunPlacement> {
+    const wanted = placement ?? (pool === undefined ? undefined : 'runner')
+    if (wanted === 'queue' && pool !== undefined) throw poolIsForRunners(flowSlug)
+    return await this.#placementFor(flowSlug, wanted)
   }
 
   async #placementFor(flowSlug: string, wanted: Placement | undefined): Promise<RunPlacement> {

@@ -1,0 +1,13 @@
+create function starflow.prune_firings(older_than_ms bigint)
+returns bigint
+language sql
+set search_path = ''
+as $$
+  with pruned as (
+    delete from starflow.trigger_firings f
+    where f.settled_at < pgflow.clock() - make_interval(secs => older_than_ms / 1000.0)
+    returning f.occurrence
+  )
+  select count(*) from pruned
+$$;
+comment on function starflow.prune_firings(bigint) is 'Forgets firings that were settled this long ago. Their runs keep the idempotency keys.';
