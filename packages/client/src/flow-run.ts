@@ -222,10 +222,6 @@ export class FlowRun<TFlow extends AnyFlow = AnyFlow> implements AsyncIterable<F
     this.#look()
   }
 
-  [Symbol.dispose](): void {
-    this.dispose()
-  }
-
   #listen(listener: Listener): () => void {
     // A listener of its own each time, so that adding one function twice and ending one of the two leaves the other.
     const own: Listener = (event) => listener(event)
