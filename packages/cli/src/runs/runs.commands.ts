@@ -60,7 +60,7 @@ export function addRunsCommands(program: Command, outputFor: OutputFor): void {
       .command('cancel')
       .description('End a run now. Whoever executes it is refused at the next write.')
       .argument('<run>', 'its id')
-      .option('--reason <text>', 'kept with it', 'cancelled by starflow runs cancel'),
+      .option('--reason <text>', 'kept with it', 'cancelled from the command line'),
   ).action((runId: string, options: { json?: boolean; reason: string }) =>
     cancel(checkRunId(runId), options.reason, outputFor(options)),
   )

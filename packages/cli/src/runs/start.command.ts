@@ -42,7 +42,7 @@ export function addStartCommand(program: Command, outputFor: (options: { json?: 
     .option('--placement <where>', 'runner, or queue for a flow that workers have compiled', 'runner')
     .option(
       '--database-url <url>',
-      'with queue: the database (default: DATABASE_URL, else the starflow dev that runs here)',
+      'with queue: the database (default: DATABASE_URL, else the local platform that runs here)',
     )
     .option('--id <uuid>', 'the id of the run; the same again is the same run')
     .option('--idempotency-key <key>', 'the same key again is the same run')

@@ -51,7 +51,7 @@ async function runCreate(options: TokenOptions, output: Output): Promise<void> {
   output.result({ token, tokenId: record.tokenId, workspace })
   output.line(token)
   output.line(
-    `\nA token of workspace "${workspace}". It is not shown again; revoke it with: starflow tokens revoke ${record.tokenId}`,
+    `\nA token of workspace "${workspace}". It is not shown again; revoke it with: npx starflow tokens revoke ${record.tokenId}`,
   )
 }
 
@@ -73,7 +73,7 @@ async function runRevoke(id: string, options: TokenOptions, output: Output): Pro
       code: 'SF912',
       message: `There is no token "${id}".`,
       detail: 'A token is named by its id: of sft_<id>_<secret> the middle part.',
-      hint: 'See them with: starflow tokens list',
+      hint: 'See them with: npx starflow tokens list',
     })
   }
   output.result({ tokenId: id, revoked: true })
