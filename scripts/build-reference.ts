@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { runCommandLine } from '../packages/cli/src/program.ts'
 import { ENVIRONMENT_VARIABLES } from '../packages/edge-worker/src/index.ts'
 import { ERROR_CODES } from '../packages/errors/src/index.ts'
-import { describeApi, SERVER_VARIABLES } from '../packages/server/src/index.ts'
+import { declarationsJsonSchema, describeApi, SERVER_VARIABLES } from '../packages/server/src/index.ts'
 import { cliReference } from './reference/cli-reference.ts'
+import { configFileReference } from './reference/config-file-reference.ts'
 import { environmentReference } from './reference/environment-reference.ts'
 import { errorsReference } from './reference/errors-reference.ts'
 import { type ApiDescription, httpApiReference } from './reference/http-api-reference.ts'
@@ -31,6 +32,7 @@ const pages = {
   'environment.md': environmentReference(ENVIRONMENT_VARIABLES, SERVER_VARIABLES),
   // The cast: the page reads the parts of the description that it shows.
   'http-api.md': httpApiReference(describeApi('0.0.0') as unknown as ApiDescription),
+  'config-file.md': configFileReference(declarationsJsonSchema()),
   'cli.md': await cliReference(helpOf),
   'typescript.md': typescriptReference(
     Object.entries(PURPOSES).map(([folder, purpose]) => ({
@@ -41,15 +43,21 @@ const pages = {
   ),
 }
 
-for (const [name, text] of Object.entries(pages)) {
-  const file = join(ROOT, 'docs/reference', name)
+const files = {
+  ...Object.fromEntries(Object.entries(pages).map(([name, text]) => [`docs/reference/${name}`, text])),
+  // For editors.
+  'packages/server/starflow.schema.json': `${JSON.stringify(declarationsJsonSchema(), undefined, 2)}\n`,
+}
+
+for (const [name, text] of Object.entries(files)) {
+  const file = join(ROOT, name)
   if (textOf(file) === text) continue
   if (process.argv.includes('--check')) {
-    console.error(`docs/reference/${name} is not what the sources say. Run: npm run build:docs`)
+    console.error(`${name} is not what the sources say. Run: npm run build:docs`)
     process.exitCode = 1
   } else {
     writeFileSync(file, text)
-    console.log(`docs/reference/${name} written.`)
+    console.log(`${name} written.`)
   }
 }
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { StarflowError } from '@starflow/errors'
 import { Command, CommanderError } from 'commander'
+import { addConfigCommands } from './config/config.commands.ts'
 import { addDemoCommand } from './demo/demo.command.ts'
 import { addDeployCommand } from './deploy/deploy.command.ts'
 import { addDevCommand } from './dev/dev.command.ts'
@@ -53,6 +54,7 @@ function createProgram(outputFor: (options: { json?: boolean }) => Output): Comm
   addWorkersCommand(program, outputFor)
   addDoctorCommand(program, outputFor)
   addServerCommand(program, outputFor)
+  addConfigCommands(program, outputFor)
   addTokensCommands(program, outputFor)
   return program
 }

@@ -185,6 +185,11 @@ export const declarationsSchema = z
   })
   .describe('What starts flows by itself: schedules, webhooks, and the pools of runners that execute them.')
 
+/** The schema of starflow.yaml for editors: what may be left out is left out. */
+export function declarationsJsonSchema(): object {
+  return z.toJSONSchema(declarationsSchema, { io: 'input', unrepresentable: 'any', reused: 'inline', cycles: 'ref' })
+}
+
 /** What starflow.yaml declares, checked. */
 export type Declarations = z.output<typeof declarationsSchema>
 export type TriggerDeclaration = Declarations['triggers'][string]
