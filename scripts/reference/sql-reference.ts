@@ -85,6 +85,10 @@ const TOPICS: Readonly<Record<string, readonly string[]>> = {
   'Runs on runners: reading and steering': starflow(
     ...['read_run', 'read_events', 'list_runs', 'cancel_run', 'retry_run'],
   ),
+  'Worker jobs': starflow(
+    ...['enqueue_worker_job', 'read_worker_job', 'cancel_worker_job', 'claim_worker_job', 'heartbeat_worker_job'],
+    ...['complete_worker_job', 'fail_worker_job'],
+  ),
   'The mirror: outbox': starflow(
     ...[
       'set_mirroring',

@@ -5087,6 +5087,8 @@ create table starflow.worker_jobs (
   idempotency_key text,
   result jsonb,
   error text,
+  is_permanent boolean not null default false,
+  lost_leases integer not null default 0,
   created_at timestamptz not null default now(),
   completed_at timestamptz,
   constraint worker_jobs_pkey primary key (id),
@@ -5107,6 +5109,8 @@ comment on column starflow.worker_jobs.kind is 'What a worker asks for.';
 comment on column starflow.worker_jobs.attempt is 'Grows with every lease: with leased_by the fencing token of the worker''s report.';
 comment on column starflow.worker_jobs.idempotency_key is 'The same key again within the run gives the same job.';
 comment on column starflow.worker_jobs.error is 'Of the last attempt that failed.';
+comment on column starflow.worker_jobs.is_permanent is 'The worker said that no further attempt can help.';
+comment on column starflow.worker_jobs.lost_leases is 'How many workers have taken it and were not heard of again, since it was queued by its step.';
 
 -- 70_engine/_append_event.sql
 -- The caller holds the run.
@@ -5165,6 +5169,21 @@ begin
   end if;
 end $$;
 
+-- 70_engine/_check_lease.sql
+-- The fence of a worker's report: its attempt is the job's last one, and open. A run that has ended wants no report.
+create function starflow._check_lease(p_job starflow.worker_jobs, p_worker_id text, p_attempt integer)
+returns void
+language plpgsql
+as $$
+begin
+  if p_job.status <> 'leased' or p_job.leased_by is distinct from p_worker_id or p_job.attempt is distinct from p_attempt
+     or exists (select from starflow.workflow_runs r where r.id = p_job.run_id and starflow._has_ended(r.status)) then
+    perform pgflow._raise('SF943', format('Worker "%s" no longer holds job %s.', p_worker_id, p_job.id),
+      format('It came with attempt %s. The job is %s, its attempt %s.', coalesce(p_attempt::text, 'null'), p_job.status, p_job.attempt),
+      'Stop the work on it and claim another one. If it is still wanted it is given out again.');
+  end if;
+end $$;
+
 -- 70_engine/_check_same_run.sql
 -- An id, or an idempotency key, that is used again must mean the same run.
 create function starflow._check_same_run(p_run starflow.workflow_runs, p_template_id text, p_workspace_id text, p_env text)
@@ -5207,6 +5226,33 @@ begin
   delete from starflow.workflow_session_vars v where v.run_id = p_run.id and v.keep_until is null;
 end $$;
 
+-- 70_engine/_give_up_worker_jobs.sql
+-- What a worker was not heard of again goes back to the queue; after three of these it fails, so that a job which kills its workers does
+-- not go on for ever. Of runs that have ended nothing is given out any longer.
+create function starflow._give_up_worker_jobs(p_kinds text[])
+returns void
+language plpgsql
+as $$
+begin
+  with lost as (
+    select j.id from starflow.worker_jobs j
+    where j.lease_until < pgflow.clock() order by j.lease_until limit 100 for update skip locked
+  )
+  update starflow.worker_jobs j
+  set status = case when j.lost_leases >= 2 then 'failed' else 'queued' end,
+      completed_at = case when j.lost_leases >= 2 then pgflow.clock() end,
+      error = 'worker_lost', lost_leases = j.lost_leases + 1, leased_by = null, lease_until = null
+  from lost where j.id = lost.id;
+
+  with pointless as (
+    select j.id from starflow.worker_jobs j join starflow.workflow_runs r on r.id = j.run_id
+    where j.status = 'queued' and j.kind = any (p_kinds) and starflow._has_ended(r.status)
+    order by j.created_at limit 100 for update of j skip locked
+  )
+  update starflow.worker_jobs j set status = 'cancelled', error = null, completed_at = pgflow.clock()
+  from pointless where j.id = pointless.id;
+end $$;
+
 -- 70_engine/_has_ended.sql
 create function starflow._has_ended(p_status text)
 returns boolean
@@ -5226,6 +5272,26 @@ create function starflow._iso(p_at timestamptz)
 returns text
 language sql stable
 return to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
+
+-- 70_engine/_lock_job.sql
+-- The fence of a report: the attempt is the last one, and it is still open. workspace_id: whose the caller is; null: anybody's. A job of
+-- another workspace does not exist for the caller.
+create function starflow._lock_job(p_job_id uuid, p_workspace_id text)
+returns starflow.worker_jobs
+language plpgsql
+as $$
+declare
+  v_job starflow.worker_jobs;
+begin
+  select j.* into v_job from starflow.worker_jobs j join starflow.workflow_runs r on r.id = j.run_id
+  where j.id = p_job_id and (p_workspace_id is null or r.workspace_id = p_workspace_id)
+  for update of j;
+  if v_job.id is null then
+    perform pgflow._raise('SF944', format('Worker job %s does not exist.', p_job_id), 'There is no job of that id in the workspace.',
+      'Report jobs by the id that they were claimed with.');
+  end if;
+  return v_job;
+end $$;
 
 -- 70_engine/_lock_open_run.sql
 -- How the journal comes to a run: locked, by its claim, and not ended.
@@ -5369,6 +5435,20 @@ end $$;
 comment on function starflow.cancel_run(uuid, text) is
   'Ends the run as cancelled; a runner that executes it is refused at its next write or heartbeat. False when the run had ended already.';
 
+-- 70_engine/cancel_worker_job.sql
+create function starflow.cancel_worker_job(job_id uuid)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  update starflow.worker_jobs j
+  set status = 'cancelled', leased_by = null, lease_until = null, error = null, completed_at = pgflow.clock()
+  where j.id = job_id and j.status in ('queued', 'leased');
+end $$;
+comment on function starflow.cancel_worker_job(uuid) is
+  'Nobody waits for the job any longer: it is not given out, and its worker is told with its next heartbeat. Of a job that has ended: no effect.';
+
 -- 70_engine/claim_next_queued_run.sql
 -- Candidates are read without a lock, the oldest of either pool, and then one is taken: the first that nobody else locks. Two
 -- index scans that end after a few rows each, because a single one over "my pool or nobody's" would sort the whole queue.
@@ -5409,6 +5489,30 @@ begin
 end $$;
 comment on function starflow.claim_next_queued_run(text, bigint, uuid[], text) is
   'Takes the oldest run that is due, of these definitions, and of this pool or nobody''s. One row, or none.';
+
+-- 70_engine/claim_worker_job.sql
+create function starflow.claim_worker_job(worker_id text, kinds text[], lease_ms bigint, workspace_id text default null)
+returns table (job_id uuid, run_id uuid, node_id text, kind text, payload jsonb, attempt integer, lease_until timestamptz)
+language plpgsql
+set search_path = ''
+as $$
+#variable_conflict use_column
+begin
+  perform starflow._give_up_worker_jobs(kinds);
+  return query
+    update starflow.worker_jobs j
+    set status = 'leased', leased_by = claim_worker_job.worker_id, attempt = j.attempt + 1,
+        lease_until = pgflow.clock() + starflow._milliseconds(lease_ms)
+    where j.id = (
+      select q.id from starflow.worker_jobs q join starflow.workflow_runs r on r.id = q.run_id
+      where q.status = 'queued' and q.kind = any (kinds) and not starflow._has_ended(r.status)
+        and (claim_worker_job.workspace_id is null or r.workspace_id = claim_worker_job.workspace_id)
+      order by q.created_at, q.id limit 1
+      for update of q skip locked)
+    returning j.id, j.run_id, j.node_id, j.kind, j.payload, j.attempt, j.lease_until;
+end $$;
+comment on function starflow.claim_worker_job(text, text[], bigint, text) is
+  'An external worker takes the oldest job of these kinds, of one workspace or any, or nothing. It is its own until the lease is over; attempt fences its report.';
 
 -- 70_engine/clear_lease.sql
 create function starflow.clear_lease(run_id uuid, runner_id text default null, claim_attempts integer default null)
@@ -5458,6 +5562,27 @@ begin
 end $$;
 comment on function starflow.collect_sessions() is 'Removes expired session variables; returns how many.';
 
+-- 70_engine/complete_worker_job.sql
+create function starflow.complete_worker_job(
+  job_id uuid, worker_id text, attempt integer, result jsonb, workspace_id text default null)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_job starflow.worker_jobs := starflow._lock_job(job_id, complete_worker_job.workspace_id);
+begin
+  -- The answer to the first report was lost.
+  if v_job.status = 'completed' and v_job.attempt = complete_worker_job.attempt then return; end if;
+  perform starflow._check_lease(v_job, worker_id, complete_worker_job.attempt);
+  update starflow.worker_jobs j
+  set status = 'completed', result = coalesce(complete_worker_job.result, 'null'), error = null, leased_by = null, lease_until = null,
+      completed_at = pgflow.clock()
+  where j.id = job_id;
+end $$;
+comment on function starflow.complete_worker_job(uuid, text, integer, jsonb, text) is
+  'The job is done, and its step gets the result. Again for the same attempt: no effect, and the first result stays.';
+
 -- 70_engine/enqueue_run.sql
 create function starflow.enqueue_run(
   run_id uuid, template_id text, workspace_id text, env text, input jsonb, definition_id uuid default null, runner_pool text default null,
@@ -5495,6 +5620,35 @@ begin
 end $$;
 comment on function starflow.enqueue_run(uuid, text, text, text, jsonb, uuid, text, text, bigint) is
   'Queues a run. The same id, or the same idempotency key in its workspace and env, gives the run that is there.';
+
+-- 70_engine/enqueue_worker_job.sql
+-- The key finds the job again: a step that begins anew, with another runner or after a failure of its own, gets the job that it has
+-- handed out before, with its result if there is one. Only a job that has failed is handed out anew: the step asks for another attempt.
+create function starflow.enqueue_worker_job(
+  run_id uuid, node_id text, kind text, payload jsonb, idempotency_key text,
+  runner_id text default null, claim_attempts integer default null)
+returns setof starflow.worker_jobs
+language plpgsql
+set search_path = ''
+as $$
+#variable_conflict use_column
+begin
+  perform starflow._lock_open_run(
+    enqueue_worker_job.run_id, enqueue_worker_job.runner_id, enqueue_worker_job.claim_attempts);
+  return query
+    insert into starflow.worker_jobs as j (run_id, node_id, kind, payload, idempotency_key, created_at)
+    values (enqueue_worker_job.run_id, enqueue_worker_job.node_id, enqueue_worker_job.kind,
+            coalesce(enqueue_worker_job.payload, 'null'), enqueue_worker_job.idempotency_key, pgflow.clock())
+    on conflict (run_id, idempotency_key) do update
+    set status = case when j.status in ('failed', 'cancelled') then 'queued' else j.status end,
+        completed_at = case when j.status = 'completed' then j.completed_at end,
+        error = case when j.status = 'cancelled' then null else j.error end,
+        lost_leases = case when j.status in ('failed', 'cancelled') then 0 else j.lost_leases end,
+        is_permanent = false
+    returning j.*;
+end $$;
+comment on function starflow.enqueue_worker_job(uuid, text, text, jsonb, text, text, integer) is
+  'A step hands work out, or finds what it has handed out under this key before. A job that has failed is queued again.';
 
 -- 70_engine/expire_old_leases.sql
 -- Waits for no run: what somebody locks is being written by its runner (then its lease may be refreshed), resumed, cancelled or swept
@@ -5548,6 +5702,26 @@ end $$;
 comment on function starflow.expire_old_leases(bigint, integer, text, integer) is
   'The sweep: runs whose runner is lost go back to the queue, or end as abandoned after max_losses without progress; paused runs whose wait is due are queued. outcome: requeued, abandoned or wait_over.';
 
+-- 70_engine/fail_worker_job.sql
+create function starflow.fail_worker_job(
+  job_id uuid, worker_id text, attempt integer, error text, is_permanent boolean default false, workspace_id text default null)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_job starflow.worker_jobs := starflow._lock_job(job_id, fail_worker_job.workspace_id);
+begin
+  if v_job.status = 'failed' and v_job.attempt = fail_worker_job.attempt then return; end if;
+  perform starflow._check_lease(v_job, worker_id, fail_worker_job.attempt);
+  update starflow.worker_jobs j
+  set status = 'failed', error = fail_worker_job.error, is_permanent = fail_worker_job.is_permanent, leased_by = null, lease_until = null,
+      completed_at = pgflow.clock()
+  where j.id = job_id;
+end $$;
+comment on function starflow.fail_worker_job(uuid, text, integer, text, boolean, text) is
+  'The job could not be done: the attempt of its step fails, and the step''s retries decide what follows; with is_permanent there are none.';
+
 -- 70_engine/heartbeat.sql
 -- Locks the runner's row, then its runs in the order of their ids.
 create function starflow.heartbeat(
@@ -5581,6 +5755,24 @@ begin
 end $$;
 comment on function starflow.heartbeat(text, bigint, integer, uuid[], jsonb, text) is
   'A runner''s sign of life and all its leases in one call. claims: [{ run_id, claim_attempts }]; returned are those that it does not hold any longer.';
+
+-- 70_engine/heartbeat_worker_job.sql
+create function starflow.heartbeat_worker_job(
+  job_id uuid, worker_id text, attempt integer, lease_ms bigint, workspace_id text default null)
+returns timestamptz
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_job starflow.worker_jobs := starflow._lock_job(job_id, heartbeat_worker_job.workspace_id);
+  v_lease_until timestamptz := pgflow.clock() + starflow._milliseconds(lease_ms);
+begin
+  perform starflow._check_lease(v_job, worker_id, heartbeat_worker_job.attempt);
+  update starflow.worker_jobs j set lease_until = v_lease_until where j.id = job_id;
+  return v_lease_until;
+end $$;
+comment on function starflow.heartbeat_worker_job(uuid, text, integer, bigint, text) is
+  'The worker is still at it: its lease lasts from now. Refused when the job is no longer its own, or nobody waits for it: then it stops.';
 
 -- 70_engine/list_open_waits.sql
 create function starflow.list_open_waits(workspace_id text default null, max_rows integer default 100)
@@ -5951,6 +6143,17 @@ begin
   return query select w.* from starflow.workflow_waits w where w.run_id = read_waits.run_id order by w.created_at, w.node_id;
 end $$;
 comment on function starflow.read_waits(uuid) is 'All waits of a run.';
+
+-- 70_engine/read_worker_job.sql
+create function starflow.read_worker_job(job_id uuid)
+returns setof starflow.worker_jobs
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return query select j.* from starflow.worker_jobs j where j.id = job_id;
+end $$;
+comment on function starflow.read_worker_job(uuid) is 'The job, or no row.';
 
 -- 70_engine/record_phase_if_changed.sql
 create function starflow.record_phase_if_changed(
@@ -6607,7 +6810,6 @@ create unlogged table starflow.warm_runs (
   is_open boolean not null,
   run jsonb not null,
   active_nodes jsonb not null default '{}',
-  progress jsonb not null default '{}',
   outbox_id bigint not null,
   changed_at timestamptz not null,
   constraint warm_runs_pkey primary key (run_id)
@@ -6617,8 +6819,17 @@ create index idx_warm_runs_ended on starflow.warm_runs (changed_at) where not is
 comment on table starflow.warm_runs is 'The live overlay of runs: what they are doing now, a second or two late. A hint, never the truth.';
 comment on column starflow.warm_runs.run is 'The run as the outbox tells it.';
 comment on column starflow.warm_runs.active_nodes is 'The nodes that have begun and not ended: { node: { attempt, since } }.';
-comment on column starflow.warm_runs.progress is 'What active nodes last said of themselves: { node: { value, at } }. Nowhere else.';
 comment on column starflow.warm_runs.outbox_id is 'The last row of the outbox that it knows: earlier ones no longer count.';
+
+-- Apart from warm_runs: a step may say something before the outbox has told of its run, and says it often.
+create unlogged table starflow.warm_step_progress (
+  run_id uuid not null,
+  node_id text not null,
+  value jsonb not null,
+  reported_at timestamptz not null,
+  constraint warm_step_progress_pkey primary key (run_id, node_id)
+) with (fillfactor = 50);
+comment on table starflow.warm_step_progress is 'What steps last said of themselves. It is nowhere else, and shown while the node is active.';
 
 create unlogged table starflow.warm_watermark (
   is_only boolean not null default true,
@@ -6698,7 +6909,9 @@ create function starflow._live_run(p_row starflow.warm_runs)
 returns jsonb
 language sql stable
 set search_path = '' set timezone = 'UTC'
-return jsonb_build_object('run_id', p_row.run_id, 'run', p_row.run, 'active_nodes', p_row.active_nodes, 'progress', p_row.progress,
+return jsonb_build_object('run_id', p_row.run_id, 'run', p_row.run, 'active_nodes', p_row.active_nodes, 'progress', (
+    select coalesce(jsonb_object_agg(p.node_id, jsonb_build_object('value', p.value, 'at', p.reported_at)), '{}')
+    from starflow.warm_step_progress p where p.run_id = p_row.run_id and p_row.active_nodes ? p.node_id),
   'outbox_id', p_row.outbox_id::text, 'as_of', (select m.as_of from starflow.warm_watermark m));
 
 -- 80_mirror/_mirror_event.sql
@@ -6943,13 +7156,11 @@ begin
               v_change.payload, v_change.id, v_change.created_at)
       on conflict (run_id) do update
       set is_open = excluded.is_open, run = excluded.run, outbox_id = excluded.outbox_id, changed_at = excluded.changed_at,
-          active_nodes = case when excluded.is_open then w.active_nodes else '{}' end,
-          progress = case when excluded.is_open then w.progress else '{}' end
+          active_nodes = case when excluded.is_open then w.active_nodes else '{}' end
       where w.outbox_id < excluded.outbox_id;
     elsif v_change.kind = 'event' then
       update starflow.warm_runs w
       set active_nodes = case when w.is_open then starflow._apply_event(w.active_nodes, v_change.payload) else '{}' end,
-          progress = w.progress - coalesce(v_change.payload ->> 'node_id', ''),
           outbox_id = v_change.id, changed_at = v_change.created_at
       where w.run_id = v_change.run_id and w.outbox_id < v_change.id;
     else
@@ -6957,6 +7168,11 @@ begin
       continue;
     end if;
     if found then v_changed := v_changed || v_change.run_id; end if;
+    if v_change.kind = 'event' and v_change.payload ->> 'event_type' <> 'node_start' then
+      -- What its next attempt has said meanwhile is younger, and stays.
+      delete from starflow.warm_step_progress p
+      where p.run_id = v_change.run_id and p.node_id = v_change.payload ->> 'node_id' and p.reported_at <= v_change.created_at;
+    end if;
   end loop;
   perform starflow._broadcast_runs(v_changed);
   return cardinality(v_changed);
@@ -7010,20 +7226,22 @@ returns void
 language plpgsql
 set search_path = '' set timezone = 'UTC'
 as $$
+#variable_conflict use_column
 declare
-  v_progress jsonb := jsonb_build_object('value', coalesce(warm_progress.value, 'null'), 'at', pgflow.clock());
+  v_value jsonb := coalesce(warm_progress.value, 'null');
   v_workspace_id text;
 begin
-  update starflow.warm_runs w set progress = w.progress || jsonb_build_object(warm_progress.node_id, v_progress)
-  where w.run_id = warm_progress.run_id and w.is_open
-  returning w.workspace_id into v_workspace_id;
-  if v_workspace_id is not null then
-    perform starflow._broadcast_live(v_workspace_id, 'progress',
-      v_progress || jsonb_build_object('run_id', warm_progress.run_id, 'node_id', warm_progress.node_id));
+  insert into starflow.warm_step_progress as p (run_id, node_id, value, reported_at)
+  values (warm_progress.run_id, warm_progress.node_id, v_value, pgflow.clock())
+  on conflict (run_id, node_id) do update set value = excluded.value, reported_at = excluded.reported_at;
+  select w.workspace_id into v_workspace_id from starflow.warm_runs w where w.run_id = warm_progress.run_id and w.is_open;
+  if found then
+    perform starflow._broadcast_live(v_workspace_id, 'progress', jsonb_build_object(
+      'run_id', warm_progress.run_id, 'node_id', warm_progress.node_id, 'value', v_value, 'at', pgflow.clock()));
   end if;
 end $$;
 comment on function starflow.warm_progress(uuid, text, jsonb) is
-  'What a step says of itself. Only the warm tier has it, until the node ends; of a run that it does not know it is dropped.';
+  'What a step says of itself. Only the warm tier has it, and shows it while the node is active.';
 
 -- 80_mirror/warm_prune.sql
 create function starflow.warm_prune(older_than_ms bigint default 3600000)
@@ -7036,9 +7254,12 @@ declare
 begin
   delete from starflow.warm_runs w where not w.is_open and w.changed_at < pgflow.clock() - starflow._milliseconds(older_than_ms);
   get diagnostics v_pruned = row_count;
+  delete from starflow.warm_step_progress p
+  where p.reported_at < pgflow.clock() - starflow._milliseconds(older_than_ms)
+    and not exists (select from starflow.warm_runs w where w.run_id = p.run_id and w.is_open);
   return v_pruned;
 end $$;
-comment on function starflow.warm_prune(bigint) is 'The warm tier forgets runs that ended longer ago than this, an hour unless it says otherwise.';
+comment on function starflow.warm_prune(bigint) is 'The warm tier forgets runs that ended, and what steps of none said, longer ago than this, an hour unless it says otherwise.';
 
 -- 80_mirror/warm_put.sql
 -- A snapshot of the cold tier takes the place of the row that was compared with it. If that has moved on, a drainer has been here, and the
@@ -7064,7 +7285,7 @@ begin
       values (v_snapshot.run_id, v_snapshot.run ->> 'workspace_id', not starflow._has_ended(v_snapshot.run ->> 'status'), v_snapshot.run,
               v_snapshot.active_nodes, coalesce(v_snapshot.outbox_id, 0), pgflow.clock())
       on conflict (run_id) do update
-      set is_open = excluded.is_open, run = excluded.run, active_nodes = excluded.active_nodes, progress = '{}', changed_at = excluded.changed_at
+      set is_open = excluded.is_open, run = excluded.run, active_nodes = excluded.active_nodes, changed_at = excluded.changed_at
       where w.outbox_id = v_snapshot.outbox_id;
     end if;
     if found then v_put := v_put || v_snapshot.run_id; end if;

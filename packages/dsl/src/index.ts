@@ -12,6 +12,7 @@ export type {
   TransactionContext,
   WorkerConfig,
 } from './context.ts'
+export { externalStep } from './external-step.ts'
 export { Flow, type FlowOptions } from './flow.ts'
 export { extractFlowShape, type FlowShape, type PatternShape, type StepShape } from './flow-shape.ts'
 export type { FlowTypeError } from './flow-type-error.ts'
@@ -40,7 +41,7 @@ export { isNonRetryableError, NonRetryableError } from './non-retryable-error.ts
 export * from './platform.ts'
 export { defaultQueueName, MAX_QUEUE_NAME_LENGTH, resolveQueueName } from './queue-name.ts'
 export { isRetryLater, MAX_RETRY_DELAY_SECONDS, RetryLater, retryDelaySeconds } from './retry-later.ts'
-export type { RunnerContext, RunVariables, Session, SessionVariables } from './runner-context.ts'
+export type { RunnerContext, RunVariables, Session, SessionVariables, WorkerJob } from './runner-context.ts'
 export type { SessionContext, SessionReadOptions, SessionWriteOptions } from './session-step.ts'
 export { brokenSlugRule, InvalidSlugError, isValidSlug, MAX_SLUG_LENGTH, type SlugRule } from './slug.ts'
 export { type StandardIssue, type StandardResult, type StandardSchemaV1, unchecked } from './standard-schema.ts'

@@ -19,6 +19,20 @@ export interface RunnerContext {
   phase(name: string): Promise<void>
   /** How far the step is, in any form. Live only: it is kept nowhere, and may be dropped. */
   progress(value: Json): Promise<void>
+  /**
+   * Hands work to an external worker, in any language, and waits for its result. The job is durable: a handler that begins anew, here
+   * or with another runner, gets the job that it has handed out before, and its result when there is one.
+   */
+  workerJob(job: WorkerJob): Promise<Json>
+}
+
+/** Work for an external worker. */
+export interface WorkerJob {
+  /** What workers ask for. */
+  readonly kind: string
+  readonly payload: Json
+  /** Tells the jobs of one run apart. Default: one job for each node, so a step that hands out several has to name them. */
+  readonly idempotencyKey?: string | undefined
 }
 
 export interface SessionVariables {

@@ -46,3 +46,5 @@ export const MIRROR_SWEEP_RUNS = 500
 export const MIRROR_SWEEP_SINCE_MS = 120_000
 /** How long applied changes, and ended runs in the warm tier, are kept. */
 export const MIRROR_RETENTION_MS = 3_600_000
+/** How often a step that has handed out a worker job looks for its result. */
+export const WORKER_JOB_POLL_MS = 500

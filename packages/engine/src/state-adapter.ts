@@ -26,7 +26,13 @@ import type {
  * - Ends are final: no method but `retryRun` changes a run with an end. The journal refuses one with SF801; only the same end
  *   again has no effect, and leases may still be refreshed and cleared.
  */
-export interface WorkflowStateAdapter extends RunJournal, WaitStore, SessionStore, RunReads, Partial<RunQueue> {
+export interface WorkflowStateAdapter
+  extends RunJournal,
+    WaitStore,
+    SessionStore,
+    RunReads,
+    Partial<RunQueue>,
+    Partial<WorkerJobStore> {
   /** `supabase`, `sqlite`, `null`, …: for logs and the health page. */
   readonly substrate: string
   /** The same store with the writes of this run fenced by the claim. Cheap; shares connections with what it came from. */
@@ -247,6 +253,32 @@ export interface WaitRecord {
   readonly payload: Json | null
   readonly openedAt: string | null
   readonly dueAt: string | null
+}
+
+/** Jobs that steps hand to external workers. Optional as a whole. What workers do with them is the server's. */
+export interface WorkerJobStore {
+  /**
+   * Hands work out, or finds what the run has handed out under this key before: with its result, where there is one. A job that has
+   * failed is queued again.
+   */
+  enqueueWorkerJob(
+    runId: string,
+    nodeId: string,
+    job: { readonly kind: string; readonly payload: Json; readonly idempotencyKey: string },
+  ): Promise<WorkerJobRecord>
+  readWorkerJob(jobId: string): Promise<WorkerJobRecord | null>
+  /** Nobody waits for it any longer. Of a job that has ended: no effect. */
+  cancelWorkerJob(jobId: string): Promise<void>
+}
+
+export interface WorkerJobRecord {
+  readonly jobId: string
+  readonly status: 'queued' | 'leased' | 'completed' | 'failed' | 'cancelled'
+  readonly result: Json
+  /** Of the last attempt that failed. */
+  readonly error: string | null
+  /** No further attempt can help. */
+  readonly isPermanent: boolean
 }
 
 /** Session variables: values that steps share, across runs where they ask for it. */

@@ -7,7 +7,15 @@ const page = readFileSync(new URL('docs/reference/state-adapter.md', root), 'utf
 const port = readFileSync(new URL('packages/engine/src/state-adapter.ts', root), 'utf8')
 
 /** The interfaces that together are the port, in whose methods an adapter consists. */
-const PARTS = ['WorkflowStateAdapter', 'RunJournal', 'RunQueue', 'WaitStore', 'SessionStore', 'RunReads']
+const PARTS = [
+  'WorkflowStateAdapter',
+  'RunJournal',
+  'RunQueue',
+  'WaitStore',
+  'SessionStore',
+  'RunReads',
+  'WorkerJobStore',
+]
 
 test('every method of the port has a row in the reference, with the arguments that it takes', () => {
   const rows = [...page.matchAll(/^\| `(\w+\(.*?\))` \| .+ \| .+ \|$/gm)].map(([, method]) => method)

@@ -150,6 +150,11 @@ export const ERROR_CODES = {
   SF922: 'WebhookSignatureError',
   SF923: 'WebhookPayloadError',
   SF924: 'UnsupportedContentTypeError',
+  SF941: 'NoWarmTierError',
+  SF942: 'WorkerJobsUnavailableError',
+  SF943: 'WorkerJobLostError',
+  SF944: 'WorkerJobNotFoundError',
+  SF945: 'WorkerJobFailedError',
 } as const
 
 export type ErrorCode = keyof typeof ERROR_CODES

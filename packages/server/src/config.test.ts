@@ -33,6 +33,8 @@ describe('the configuration', () => {
       declarationsFile: undefined,
       trustedProxies: 0,
       dashboardDir: undefined,
+      isMirrored: false,
+      mirrorAlertUrl: undefined,
       logLevel: 'info',
     })
   })

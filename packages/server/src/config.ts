@@ -32,6 +32,10 @@ export interface ServerConfig {
   readonly trustedProxies: number
   /** The folder of the dashboard's files; undefined: no dashboard. */
   readonly dashboardDir: string | undefined
+  /** Runs are mirrored into the warm tier, and this process helps to bring them there. */
+  readonly isMirrored: boolean
+  /** Who is told when the lag of the warm tier has another level. */
+  readonly mirrorAlertUrl: string | undefined
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error'
 }
 
@@ -160,6 +164,17 @@ export const SERVER_VARIABLES = {
     meaning: 'how many proxies stand in front: that many entries of `X-Forwarded-For`, from its end, are believed',
   },
   STARFLOW_DASHBOARD_DIR: { schema: text, default: 'none', meaning: 'the folder with the files of the dashboard' },
+  STARFLOW_MIRROR: {
+    schema: z.enum(['on', 'off']),
+    default: '`off`',
+    meaning:
+      '`on`: runs are mirrored into the warm tier, for `/api/peers` and live status. Needs Supabase and `SUPABASE_DB_URL`',
+  },
+  STARFLOW_MIRROR_ALERT_URL: {
+    schema: z.url({ protocol: /^https?$/, error: 'must be a URL that begins with https:// or http://' }),
+    default: 'none',
+    meaning: 'where a JSON request is sent when the lag of the warm tier has another level: `ok`, `warn` or `page`',
+  },
   STARFLOW_LOG_LEVEL: {
     schema: z.enum(['debug', 'info', 'warn', 'error']),
     default: '`info`',
@@ -189,6 +204,11 @@ export function readConfig(env: Env): ServerConfig {
   if (ROLES[role].http === 'full' && values.STARFLOW_API_TOKEN === undefined && !isSet(env.STARFLOW_API_TOKEN)) {
     problems.push(`STARFLOW_API_TOKEN is required: STARFLOW_ROLE=${role} serves the API.`)
   }
+  if (values.STARFLOW_MIRROR === 'on' && storage?.substrate === 'sqlite') {
+    problems.push('STARFLOW_MIRROR=on does not go with SQLite: a file has one process, which knows what its runs do.')
+  } else if (values.STARFLOW_MIRROR === 'on' && values.SUPABASE_DB_URL === undefined) {
+    problems.push('STARFLOW_MIRROR=on needs SUPABASE_DB_URL: writes are taken to the warm tier in transactions.')
+  }
   if (problems.length > 0 || storage === undefined) throw invalid(problems)
   const defaultWorkspace = values.STARFLOW_DEFAULT_WORKSPACE ?? 'celestial'
   return {
@@ -207,6 +227,8 @@ export function readConfig(env: Env): ServerConfig {
     declarationsFile: values.STARFLOW_CONFIG_FILE,
     trustedProxies: values.STARFLOW_TRUSTED_PROXIES ?? 0,
     dashboardDir: values.STARFLOW_DASHBOARD_DIR,
+    isMirrored: values.STARFLOW_MIRROR === 'on',
+    mirrorAlertUrl: values.STARFLOW_MIRROR_ALERT_URL,
     logLevel: values.STARFLOW_LOG_LEVEL ?? 'info',
   }
 }

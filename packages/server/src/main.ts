@@ -19,6 +19,8 @@ import { serveDashboard } from './http/dashboard.ts'
 import { type HealthParts, healthEndpoints, type ProcessIdentity } from './http/endpoints/health.ts'
 import { listen } from './http/listener.ts'
 import { createLog, errorFields, type ServerLog } from './log.ts'
+import { createMirror, type Mirror } from './mirror/mirror.ts'
+import { mirrorAlerts } from './mirror/mirror-alerts.ts'
 import { RUNNER_CONCURRENCY } from './numbers.ts'
 import { Readiness } from './readiness.ts'
 import { ROLES } from './roles.ts'
@@ -92,7 +94,8 @@ async function compose(
   log: ServerLog,
 ): Promise<RunningServer> {
   const role = ROLES[config.role]
-  const { adapter, store, queues, databaseId } = storage
+  const { store, queues, databaseId } = storage
+  const { adapter, mirror } = await openMirror(config, storage, log)
   const runnerId = `${config.serviceId}@${hostname()}-${randomUUID().slice(0, 8)}`
   const waitHost = createWaitHost(config.waitTokenKeys, options.waitListeners ?? [], log)
   const served = await serveFlows(options.flows, new Engine({ adapter, waitHost, runnerId }))
@@ -124,7 +127,7 @@ async function compose(
         ? healthEndpoints(health)
         : apiEndpoints({
             ...{ health, authenticator, runs, catalog, adapter, version: identity.version },
-            ...{ operations: queues?.operations, webhooks: triggers.receiver },
+            ...{ operations: queues?.operations, webhooks: triggers.receiver, workerJobs: storage.workerJobs, mirror },
           }),
     ...{ log, authenticator, trustedProxies: config.trustedProxies, stopped: streams.signal },
     checkAnswers: options.checkAnswers ?? false,
@@ -135,6 +138,7 @@ async function compose(
   const services = [
     ...(runner === undefined ? [createSweep(adapter, log)] : []),
     ...triggers.services,
+    ...(mirror?.services ?? []),
     ...(options.services ?? []),
   ]
   const server = new StarflowServer({
@@ -198,6 +202,20 @@ function createTriggers(
     receiver,
     // Webhooks too need whoever starts what an edge left behind.
     services: role.cron && isDeclared ? [new Scheduler({ ...shared, triggers })] : [],
+  }
+}
+
+/** The adapter that runs are written through, and the mirror that this process helps to keep. */
+async function openMirror(
+  { isMirrored, mirrorAlertUrl }: ServerConfig,
+  { adapter, tiers }: OpenStorage,
+  log: ServerLog,
+): Promise<{ readonly adapter: QueueingStateAdapter; readonly mirror: Mirror | undefined }> {
+  if (!isMirrored || tiers === undefined) return { adapter, mirror: undefined }
+  const onProgressFailure = (error: unknown) => log.warn(errorFields(error), 'mirror.progress_failed')
+  return {
+    adapter: await tiers.openMirroring(onProgressFailure),
+    mirror: createMirror(tiers, mirrorAlerts(log, mirrorAlertUrl)),
   }
 }
 

@@ -40,3 +40,15 @@ export const SCHEDULER_INTERVAL_MS = 5000
 export const UNSTARTED_AFTER_MS = 10_000
 /** How long firings are kept that have started their run. */
 export const FIRING_RETENTION_MS = 7 * 24 * 60 * 60_000
+/** How long a worker job is its worker's without a heartbeat, unless the claim says otherwise; and at most. In seconds. */
+export const JOB_LEASE_S = 30
+export const MAX_JOB_LEASE_S = 3600
+/** How long a claim waits for a job, unless it says otherwise; and at most: proxies cut longer answers. In seconds. */
+export const JOB_WAIT_S = 20
+export const MAX_JOB_WAIT_S = 50
+/** How often a claim that waits looks for a job. */
+export const JOB_POLL_MS = 250
+/** The longest text with which a worker may say why a job failed. */
+export const MAX_JOB_ERROR_LENGTH = 10_000
+/** How long whoever is told of a mirror's lag may take to answer. */
+export const ALERT_TIMEOUT_MS = 5000

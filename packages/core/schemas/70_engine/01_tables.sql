@@ -188,6 +188,8 @@ create table starflow.worker_jobs (
   idempotency_key text,
   result jsonb,
   error text,
+  is_permanent boolean not null default false,
+  lost_leases integer not null default 0,
   created_at timestamptz not null default now(),
   completed_at timestamptz,
   constraint worker_jobs_pkey primary key (id),
@@ -208,3 +210,5 @@ comment on column starflow.worker_jobs.kind is 'What a worker asks for.';
 comment on column starflow.worker_jobs.attempt is 'Grows with every lease: with leased_by the fencing token of the worker''s report.';
 comment on column starflow.worker_jobs.idempotency_key is 'The same key again within the run gives the same job.';
 comment on column starflow.worker_jobs.error is 'Of the last attempt that failed.';
+comment on column starflow.worker_jobs.is_permanent is 'The worker said that no further attempt can help.';
+comment on column starflow.worker_jobs.lost_leases is 'How many workers have taken it and were not heard of again, since it was queued by its step.';

@@ -23,7 +23,6 @@ create unlogged table starflow.warm_runs (
   is_open boolean not null,
   run jsonb not null,
   active_nodes jsonb not null default '{}',
-  progress jsonb not null default '{}',
   outbox_id bigint not null,
   changed_at timestamptz not null,
   constraint warm_runs_pkey primary key (run_id)
@@ -33,8 +32,17 @@ create index idx_warm_runs_ended on starflow.warm_runs (changed_at) where not is
 comment on table starflow.warm_runs is 'The live overlay of runs: what they are doing now, a second or two late. A hint, never the truth.';
 comment on column starflow.warm_runs.run is 'The run as the outbox tells it.';
 comment on column starflow.warm_runs.active_nodes is 'The nodes that have begun and not ended: { node: { attempt, since } }.';
-comment on column starflow.warm_runs.progress is 'What active nodes last said of themselves: { node: { value, at } }. Nowhere else.';
 comment on column starflow.warm_runs.outbox_id is 'The last row of the outbox that it knows: earlier ones no longer count.';
+
+-- Apart from warm_runs: a step may say something before the outbox has told of its run, and says it often.
+create unlogged table starflow.warm_step_progress (
+  run_id uuid not null,
+  node_id text not null,
+  value jsonb not null,
+  reported_at timestamptz not null,
+  constraint warm_step_progress_pkey primary key (run_id, node_id)
+) with (fillfactor = 50);
+comment on table starflow.warm_step_progress is 'What steps last said of themselves. It is nowhere else, and shown while the node is active.';
 
 create unlogged table starflow.warm_watermark (
   is_only boolean not null default true,

@@ -21,13 +21,11 @@ begin
               v_change.payload, v_change.id, v_change.created_at)
       on conflict (run_id) do update
       set is_open = excluded.is_open, run = excluded.run, outbox_id = excluded.outbox_id, changed_at = excluded.changed_at,
-          active_nodes = case when excluded.is_open then w.active_nodes else '{}' end,
-          progress = case when excluded.is_open then w.progress else '{}' end
+          active_nodes = case when excluded.is_open then w.active_nodes else '{}' end
       where w.outbox_id < excluded.outbox_id;
     elsif v_change.kind = 'event' then
       update starflow.warm_runs w
       set active_nodes = case when w.is_open then starflow._apply_event(w.active_nodes, v_change.payload) else '{}' end,
-          progress = w.progress - coalesce(v_change.payload ->> 'node_id', ''),
           outbox_id = v_change.id, changed_at = v_change.created_at
       where w.run_id = v_change.run_id and w.outbox_id < v_change.id;
     else
@@ -35,6 +33,11 @@ begin
       continue;
     end if;
     if found then v_changed := v_changed || v_change.run_id; end if;
+    if v_change.kind = 'event' and v_change.payload ->> 'event_type' <> 'node_start' then
+      -- What its next attempt has said meanwhile is younger, and stays.
+      delete from starflow.warm_step_progress p
+      where p.run_id = v_change.run_id and p.node_id = v_change.payload ->> 'node_id' and p.reported_at <= v_change.created_at;
+    end if;
   end loop;
   perform starflow._broadcast_runs(v_changed);
   return cardinality(v_changed);

@@ -21,7 +21,7 @@ begin
       values (v_snapshot.run_id, v_snapshot.run ->> 'workspace_id', not starflow._has_ended(v_snapshot.run ->> 'status'), v_snapshot.run,
               v_snapshot.active_nodes, coalesce(v_snapshot.outbox_id, 0), pgflow.clock())
       on conflict (run_id) do update
-      set is_open = excluded.is_open, run = excluded.run, active_nodes = excluded.active_nodes, progress = '{}', changed_at = excluded.changed_at
+      set is_open = excluded.is_open, run = excluded.run, active_nodes = excluded.active_nodes, changed_at = excluded.changed_at
       where w.outbox_id = v_snapshot.outbox_id;
     end if;
     if found then v_put := v_put || v_snapshot.run_id; end if;

@@ -8,7 +8,10 @@ export const RESERVED_VARIABLES = {
   __celestialWait: { owner: 'wait', purpose: 'The waits that a paused run stands in, in its checkpoint.' },
   __celestialCheckout: { owner: 'checkout', purpose: 'Path and ref of a working tree that was made for the run.' },
   __celestialLeases: { owner: 'runner', purpose: 'Leases of resources that the run holds.' },
-  __celestialIdempotency: { owner: 'worker jobs', purpose: 'Idempotency keys of work that was handed out.' },
+  __celestialIdempotency: {
+    owner: 'worker jobs',
+    purpose: 'Begins the idempotency keys of worker jobs whose step gave none.',
+  },
 } as const satisfies Readonly<Record<`${typeof RESERVED_PREFIX}${string}`, { owner: string; purpose: string }>>
 
 /** @throws StarflowError SF815 */

@@ -1,10 +1,12 @@
-import { type Json, toJsonText } from '@starflow/dsl'
+import { type Json, toJsonText, type WorkerJob } from '@starflow/dsl'
 import { StarflowError } from '@starflow/errors'
 import type { WorkflowStateAdapter } from '../state-adapter.ts'
+import type { Clock } from './clock.ts'
 import type { DurableWrites } from './durable-writes.ts'
 import { checkVariableKey } from './reserved-variables.ts'
 import type { RunState, StateEvent } from './run-state.ts'
 import { contextUnavailable, type RunStateAccess } from './step-context.ts'
+import { doWorkerJob } from './worker-job.ts'
 
 export interface RunAccessParts {
   readonly runId: string
@@ -13,6 +15,9 @@ export interface RunAccessParts {
   readonly workspaceId: string
   readonly env: string
   readonly adapter: WorkflowStateAdapter
+  readonly clock: Clock
+  /** The attempt's. */
+  readonly signal: AbortSignal
   readonly writes: DurableWrites
   readonly state: RunState
   /** Applies what was written. */
@@ -48,6 +53,14 @@ export function runAccess(parts: RunAccessParts): RunStateAccess {
     async reportProgress(value) {
       const json = toJson(value)
       await write('progress', 'onStepProgress', () => adapter.onStepProgress(runId, nodeId, json))
+    },
+    doWorkerJob(job: WorkerJob) {
+      const { clock, signal } = parts
+      const given = { ...job, payload: toJson(job.payload) }
+      return doWorkerJob(given, {
+        ...{ runId, nodeId, adapter, clock, signal },
+        write: (method, call) => write('workerJob', method, call),
+      })
     },
     getSession: (sessionId, key) => write('session', 'sessionGet', () => adapter.sessionGet(scoped(sessionId), key)),
     async setSession(sessionId, key, value, keepUntil) {

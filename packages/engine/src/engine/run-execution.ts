@@ -299,6 +299,7 @@ export class RunExecution {
           flowInput: () => state.input,
           state: runAccess({
             ...{ runId: run.runId, nodeId: node, workspaceId: run.workspaceId, env: run.env, adapter, state },
+            ...{ clock, signal },
             writes: this.#writes,
             apply: (event) => this.#apply(event),
             isOver: () => isOver,

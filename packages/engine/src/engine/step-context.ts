@@ -1,4 +1,4 @@
-import type { Env, Json, Logger, RunnerContext, SessionVariables, StepContext } from '@starflow/dsl'
+import type { Env, Json, Logger, RunnerContext, SessionVariables, StepContext, WorkerJob } from '@starflow/dsl'
 import { StarflowError } from '@starflow/errors'
 import type { LogLevel } from './log-level.ts'
 
@@ -18,6 +18,7 @@ export interface RunStateAccess {
   setVariable(key: string, value: unknown): Promise<void>
   setPhase(name: string): Promise<void>
   reportProgress(value: unknown): Promise<void>
+  doWorkerJob(job: WorkerJob): Promise<Json>
   getSession(sessionId: string | undefined, key: string): Promise<Json>
   setSession(sessionId: string | undefined, key: string, value: unknown, keepUntil: Date | undefined): Promise<void>
 }
@@ -73,6 +74,7 @@ export function stepContext(parts: StepContextParts): StepContext & RunnerContex
     }),
     phase: (name: string) => state.setPhase(name),
     progress: (value: unknown) => state.reportProgress(value),
+    workerJob: async (job: WorkerJob) => state.doWorkerJob(job),
   }
   give(context, 'sql', resources.sql, 'this process gives its engine no database client')
   give(context, 'supabase', resources.supabase, 'this process gives its engine no Supabase client')

@@ -14,7 +14,7 @@ export type MirrorEvent =
   | { readonly level: 'warn'; readonly event: 'mirror.healed'; readonly by: 'sweep' | 'run_end'; readonly runs: number }
   | {
       readonly level: 'warn'
-      readonly event: 'mirror.drain_failed' | 'mirror.lag_failed' | 'mirror.sweep_failed' | 'mirror.progress_failed'
+      readonly event: 'mirror.drain_failed' | 'mirror.lag_failed' | 'mirror.sweep_failed'
       readonly errorName: string
       readonly message: string
     }

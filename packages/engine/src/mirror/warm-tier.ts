@@ -12,7 +12,7 @@ import type { MirrorChange } from './mirror-source.ts'
 export interface WarmTier {
   /** Learns changes, in this order. Returns how many were new. */
   apply(changes: readonly MirrorChange[]): Promise<number>
-  /** What a step says of itself. Of a run that is not known, or has ended, it is dropped. */
+  /** What a step says of itself, maybe before its run is known here. It is shown while the node is active. */
   reportProgress(runId: string, nodeId: string, value: Json): Promise<void>
   /** From now on it knows everything up to this instant; it does not go back. */
   advance(asOf: string): Promise<void>

@@ -249,6 +249,8 @@ describe('the authority table', () => {
     },
     reportProgress: async () => {
       const { warm, adapter, runId } = await lied()
+      const live = warm.runs.get(runId)!
+      warm.runs.set(runId, { ...live, activeNodes: { approve: { attempt: 1, since: '2026-11-29T12:00:00+00:00' } } })
       await adapter.onStepProgress(runId, 'approve', 50)
       return (await warm.readRuns([runId]))[0]?.progress.approve?.value === 50 ? 'warm' : 'cold'
     },

@@ -31,7 +31,7 @@ describe.each([
 ] as const)('a warm tier %s', (_name, open) => {
   let warm: WarmTier
   beforeEach(async () => {
-    await database.sql`truncate starflow.warm_runs, starflow.warm_watermark`
+    await database.sql`truncate starflow.warm_runs, starflow.warm_step_progress, starflow.warm_watermark`
     warm = open()
   })
   const [live, id] = [async (runId: string) => (await warm.readRuns([runId]))[0], randomUUID()]
@@ -57,10 +57,11 @@ describe.each([
     expect(await live(id)).toMatchObject({ outboxId: '3', run: { phase: 'late' } })
   })
 
-  test('keeps the progress of a node until the node ends, and drops what is of no open run', async () => {
+  test('shows the progress of a node while it is active, also what came before the node was known', async () => {
     await warm.reportProgress(id, 'a', 0.1)
     expect(await live(id)).toBeUndefined()
     await warm.apply([runChange(1, id), eventChange(2, id, 'node_start', 'a')])
+    expect((await live(id))?.progress).toMatchObject({ a: { value: 0.1 } })
     await warm.reportProgress(id, 'a', null)
     await warm.reportProgress(id, 'a', { done: 0.5 })
     expect((await live(id))?.progress).toMatchObject({ a: { value: { done: 0.5 }, at: expect.any(String) } })

@@ -11,6 +11,7 @@ export class MemoryWarmTier implements WarmTier {
   /** Every change that was new, in the order of its arrival. */
   readonly applied: MirrorChange[] = []
   readonly runs = new Map<string, LiveRun & { changedAt: number }>()
+  readonly #progress = new Map<string, { value: Json; at: string }>()
   #asOf: string | null = null
 
   async apply(changes: readonly MirrorChange[]): Promise<number> {
@@ -22,9 +23,7 @@ export class MemoryWarmTier implements WarmTier {
 
   async reportProgress(runId: string, nodeId: string, value: Json): Promise<void> {
     this.#answer()
-    const run = this.runs.get(runId)
-    if (run === undefined || ENDS.has(run.run.status)) return
-    this.runs.set(runId, { ...run, progress: { ...run.progress, [nodeId]: { value, at: new Date().toISOString() } } })
+    this.#progress.set(`${runId} ${nodeId}`, { value, at: new Date().toISOString() })
   }
 
   async advance(asOf: string): Promise<void> {
@@ -39,7 +38,7 @@ export class MemoryWarmTier implements WarmTier {
 
   async readRuns(runIds: readonly string[]): Promise<readonly LiveRun[]> {
     this.#answer()
-    return runIds.flatMap((runId) => this.runs.get(runId) ?? [])
+    return runIds.flatMap((runId) => this.runs.get(runId) ?? []).map((run) => this.#shown(run))
   }
 
   async listPeers({ workspaceId, limit }: { readonly workspaceId?: string | undefined; readonly limit: number }) {
@@ -48,6 +47,7 @@ export class MemoryWarmTier implements WarmTier {
       .filter(({ run }) => run.claim_state !== 'queued' && (workspaceId ?? run.workspace_id) === run.workspace_id)
       .sort((a, b) => b.changedAt - a.changedAt)
       .slice(0, limit)
+      .map((run) => this.#shown(run))
   }
 
   async openRuns(): Promise<readonly string[]> {
@@ -86,16 +86,21 @@ export class MemoryWarmTier implements WarmTier {
     const changedAt = Date.parse(createdAt)
     if (kind === 'run') {
       const run = payload as unknown as MirroredRun
-      const kept = had === undefined || ENDS.has(run.status) ? { activeNodes: {}, progress: {} } : had
-      this.#keep(runId, { ...kept, runId, run, outboxId: id }, changedAt)
+      const activeNodes = had === undefined || ENDS.has(run.status) ? {} : had.activeNodes
+      this.#keep(runId, { activeNodes, progress: {}, runId, run, outboxId: id }, changedAt)
       return true
     }
     if (kind !== 'event' || had === undefined) return false
     const node = payload.node_id as string | null
-    const progress = Object.fromEntries(Object.entries(had.progress).filter(([name]) => name !== node))
+    if (payload.event_type !== 'node_start') this.#progress.delete(`${runId} ${node}`)
     const activeNodes = ENDS.has(had.run.status) ? {} : activeAfter(had.activeNodes, payload)
-    this.#keep(runId, { ...had, activeNodes, progress, outboxId: id }, changedAt)
+    this.#keep(runId, { ...had, activeNodes, outboxId: id }, changedAt)
     return true
+  }
+
+  #shown(run: LiveRun): LiveRun {
+    const said = Object.keys(run.activeNodes).map((node) => [node, this.#progress.get(`${run.runId} ${node}`)])
+    return { ...run, progress: Object.fromEntries(said.filter(([, value]) => value !== undefined)) }
   }
 
   #keep(runId: string, run: LiveRun, changedAt: number): void {

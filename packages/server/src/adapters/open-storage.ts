@@ -1,9 +1,15 @@
-import type { QueueingStateAdapter } from '@starflow/engine'
+import { openMirroring, type QueueingStateAdapter } from '@starflow/engine'
 import { LocalWorkflowStateAdapter } from '@starflow/engine/adapters/local'
-import { SupabaseWorkflowStateAdapter } from '@starflow/engine/adapters/supabase'
+import {
+  PostgresMirrorSource,
+  PostgresWarmTier,
+  SupabaseWorkflowStateAdapter,
+} from '@starflow/engine/adapters/supabase'
 import { StarflowError } from '@starflow/errors'
 import postgres, { type Sql } from 'postgres'
 import type { Storage } from '../config.ts'
+import type { WorkerJobs } from '../jobs/worker-jobs.ts'
+import type { Tiers } from '../mirror/mirror.ts'
 import type { QueueOperations } from '../runs/queue-operations.ts'
 import type { RunPlacement } from '../runs/run-placement.ts'
 import type { ServerStore } from '../store/server-store.ts'
@@ -13,6 +19,7 @@ import { PostgresTriggerStore } from './postgres-trigger-store.ts'
 import { QueuePlacement } from './queue-placement.ts'
 import { directFunctions, restFunctions } from './sql-functions.ts'
 import { SqlQueueOperations } from './sql-queue-operations.ts'
+import { SqlWorkerJobs } from './sql-worker-jobs.ts'
 import { SqliteServerStore } from './sqlite-server-store.ts'
 import { SqliteTriggerStore } from './sqlite-trigger-store.ts'
 
@@ -24,7 +31,17 @@ export interface OpenStorage {
   readonly databaseId: string
   /** Undefined where there are no step queues. */
   readonly queues: { readonly placement: RunPlacement; readonly operations: QueueOperations } | undefined
+  /** Undefined where external workers cannot reach any. */
+  readonly workerJobs: WorkerJobs | undefined
+  /** What a mirror is made of; undefined where there can be none. Opens no connection before it is used. */
+  readonly tiers: MirrorableTiers | undefined
   close(): Promise<void>
+}
+
+/** The two sides of a mirror, and the way to switch it on. */
+export interface MirrorableTiers extends Tiers {
+  /** The adapter whose writes are mirrored; progress that cannot be sent is said. */
+  openMirroring(onProgressFailure: (error: unknown) => void): Promise<QueueingStateAdapter>
 }
 
 /** Connections for requests that need SQL of their own; runners have theirs. */
@@ -49,7 +66,16 @@ async function openSqlite(path: string): Promise<OpenStorage> {
     await store.close()
     await adapter.close()
   }
-  return { adapter, store, triggers, queues: undefined, databaseId: await store.databaseId(), close }
+  return {
+    adapter,
+    store,
+    triggers,
+    queues: undefined,
+    workerJobs: undefined,
+    tiers: undefined,
+    databaseId: await store.databaseId(),
+    close,
+  }
 }
 
 async function openSupabase(
@@ -71,11 +97,19 @@ async function openSupabase(
     serviceRoleKey: storage.key,
     databaseUrl: storage.databaseUrl,
   })
+  const warm = new PostgresWarmTier({ supabaseUrl: storage.url, serviceRoleKey: storage.key })
+  const source = storage.databaseUrl === undefined ? undefined : PostgresMirrorSource.open(storage.databaseUrl)
   return {
     ...{ adapter, store, triggers: new PostgresTriggerStore(functions), databaseId },
+    workerJobs: new SqlWorkerJobs(functions),
+    tiers: source && {
+      ...{ source, warm },
+      openMirroring: (onProgressFailure) => openMirroring(adapter, { warm, onProgressFailure }),
+    },
     queues: sql && { placement: new QueuePlacement(sql), operations: new SqlQueueOperations(sql) },
     close: async () => {
       await adapter.close()
+      await source?.close()
       await sql?.end({ timeout: 1 })
     },
   }

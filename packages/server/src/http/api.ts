@@ -1,5 +1,7 @@
 import type { QueueingStateAdapter } from '@starflow/engine'
 import type { Authenticator } from '../auth/authenticator.ts'
+import type { WorkerJobs } from '../jobs/worker-jobs.ts'
+import type { Mirror } from '../mirror/mirror.ts'
 import type { FlowCatalog } from '../runs/flow-catalog.ts'
 import type { QueueOperations } from '../runs/queue-operations.ts'
 import type { RunDirectory } from '../runs/run-directory.ts'
@@ -7,12 +9,14 @@ import type { WebhookReceiver } from '../triggers/webhook-receiver.ts'
 import type { Endpoint } from './endpoint.ts'
 import { flowEndpoints } from './endpoints/flows.ts'
 import { type HealthParts, healthEndpoints } from './endpoints/health.ts'
+import { mirrorEndpoints } from './endpoints/mirror.ts'
 import { queueEndpoints } from './endpoints/queues.ts'
 import { runnerEndpoints } from './endpoints/runners.ts'
 import { runEndpoints } from './endpoints/runs.ts'
 import { sessionEndpoints } from './endpoints/session.ts'
 import { waitEndpoints } from './endpoints/waits.ts'
 import { webhookEndpoints } from './endpoints/webhooks.ts'
+import { workerJobEndpoints } from './endpoints/worker-jobs.ts'
 import { openApiDocument, withDescription } from './openapi.ts'
 
 /** What the endpoints of the whole API work with. */
@@ -24,12 +28,14 @@ export interface ApiParts {
   readonly operations: QueueOperations | undefined
   readonly adapter: QueueingStateAdapter
   readonly webhooks: WebhookReceiver
+  readonly workerJobs: WorkerJobs | undefined
+  readonly mirror: Mirror | undefined
   readonly version: string
 }
 
 /** Every endpoint that an edge serves, its own description among them. */
 export function apiEndpoints(parts: ApiParts): readonly Endpoint[] {
-  const { health, authenticator, runs, catalog, operations, adapter, webhooks, version } = parts
+  const { health, authenticator, runs, catalog, operations, adapter, webhooks, workerJobs, mirror, version } = parts
   return withDescription(
     [
       ...runEndpoints(runs),
@@ -38,6 +44,8 @@ export function apiEndpoints(parts: ApiParts): readonly Endpoint[] {
       ...flowEndpoints(catalog, operations),
       ...queueEndpoints(operations),
       ...runnerEndpoints(adapter),
+      ...mirrorEndpoints(mirror),
+      ...workerJobEndpoints(workerJobs),
       ...sessionEndpoints(authenticator),
       ...healthEndpoints(health),
     ],
@@ -57,5 +65,8 @@ export function describeApi(version: string) {
     adapter: nothing,
     webhooks: nothing,
   }
-  return openApiDocument(apiEndpoints({ ...parts, operations: undefined, version }), version)
+  return openApiDocument(
+    apiEndpoints({ ...parts, operations: undefined, workerJobs: undefined, mirror: undefined, version }),
+    version,
+  )
 }

@@ -32,6 +32,10 @@ const ERROR_STATUS: Readonly<Partial<Record<ErrorCode, 400 | 401 | 403 | 404 | 4
   SF922: 403,
   SF923: 422,
   SF924: 415,
+  SF941: 503,
+  SF942: 503,
+  SF943: 409,
+  SF944: 404,
 }
 
 export function statusOf(code: ErrorCode): number {

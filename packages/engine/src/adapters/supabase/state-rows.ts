@@ -8,7 +8,7 @@ import type {
   RunRecord,
   RunStatus,
 } from '../../run-record.ts'
-import type { RunnerRecord, UnservedRun, WaitRecord } from '../../state-adapter.ts'
+import type { RunnerRecord, UnservedRun, WaitRecord, WorkerJobRecord } from '../../state-adapter.ts'
 
 /** Rows of the schema `starflow` as REST sends them, and the records that they are. */
 
@@ -83,6 +83,19 @@ export function runEvent(row: EventRow): RunEvent {
     payload: row.payload_json,
     createdAt: instant(row.created_at),
   }
+}
+
+export interface WorkerJobRow {
+  readonly id: string
+  readonly status: WorkerJobRecord['status']
+  readonly result: Json
+  readonly error: string | null
+  readonly is_permanent: boolean
+}
+
+export function workerJobRecord(row: WorkerJobRow): WorkerJobRecord {
+  const { id, status, result, error, is_permanent } = row
+  return { jobId: id, status, result, error, isPermanent: is_permanent }
 }
 
 export interface WaitRow {

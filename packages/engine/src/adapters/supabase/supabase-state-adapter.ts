@@ -17,6 +17,8 @@ import type {
   SweptRun,
   UnservedRun,
   WaitRecord,
+  WorkerJobRecord,
+  WorkerJobStore,
 } from '../../state-adapter.ts'
 import { readRunCursor, writeRunCursor } from './run-cursor.ts'
 import { RunQueueListener } from './run-queue-listener.ts'
@@ -33,7 +35,9 @@ import {
   type UnservedRow,
   unservedRun,
   type WaitRow,
+  type WorkerJobRow,
   waitRecord,
+  workerJobRecord,
 } from './state-rows.ts'
 
 export interface SupabaseStateOptions extends ProjectAccess {
@@ -54,7 +58,7 @@ interface Store {
  * Keeps runs in the database of a Supabase project. Each method is one function of the schema `starflow`, called over REST with
  * the service role: one transaction. What they promise stands in `packages/core/schemas/70_engine/README.md`.
  */
-export class SupabaseWorkflowStateAdapter implements QueueingStateAdapter {
+export class SupabaseWorkflowStateAdapter implements QueueingStateAdapter, WorkerJobStore {
   readonly substrate = 'supabase'
   /** Only with a `databaseUrl`. */
   readonly onQueued?: NonNullable<RunQueue['onQueued']>
@@ -287,6 +291,28 @@ export class SupabaseWorkflowStateAdapter implements QueueingStateAdapter {
     const { workspaceId, limit } = args
     const given = { workspace_id: workspaceId, max_rows: limit }
     return (await this.#functions.rows<WaitRow>('list_open_waits', given)).map(waitRecord)
+  }
+
+  // Worker jobs.
+
+  async enqueueWorkerJob(
+    runId: string,
+    nodeId: string,
+    job: Parameters<WorkerJobStore['enqueueWorkerJob']>[2],
+  ): Promise<WorkerJobRecord> {
+    const { kind, payload, idempotencyKey } = job
+    const args = { node_id: nodeId, kind, payload, idempotency_key: idempotencyKey }
+    const [row] = await this.#write<readonly WorkerJobRow[]>('enqueue_worker_job', runId, args)
+    return workerJobRecord(row as WorkerJobRow)
+  }
+
+  async readWorkerJob(jobId: string): Promise<WorkerJobRecord | null> {
+    const [row] = await this.#functions.rows<WorkerJobRow>('read_worker_job', { job_id: jobId })
+    return row === undefined ? null : workerJobRecord(row)
+  }
+
+  async cancelWorkerJob(jobId: string): Promise<void> {
+    await this.#functions.value('cancel_worker_job', { job_id: jobId })
   }
 
   // Session variables.

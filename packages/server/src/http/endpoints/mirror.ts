@@ -1,0 +1,104 @@
+import type { LiveRun, MirrorLag, WarmTier } from '@starflow/engine'
+import { StarflowError } from '@starflow/errors'
+import { z } from 'zod'
+import type { Mirror } from '../../mirror/mirror.ts'
+import { outboxGauge } from '../../mirror/outbox-gauge.ts'
+import { workspaceOf } from '../../workspace.ts'
+import { type Endpoint, endpoint } from '../endpoint.ts'
+import * as schema from '../schemas.ts'
+
+const tag = 'Live'
+const instant = z.iso.datetime()
+const asOf = instant
+  .nullable()
+  .describe('Everything that was written up to then is in the answer; null: nothing is known yet.')
+const liveRun = z.object({
+  runId: schema.runId,
+  flow: z.string().nullable(),
+  workspace: schema.name,
+  env: z.string(),
+  status: schema.runStatus,
+  phase: z.string().nullable(),
+  runner: z.string().nullable().describe('Who holds it.'),
+  active: z.array(
+    z.object({
+      node: z.string().describe('The step, or `step[3]` for an element of a map.'),
+      attempt: z.int().nullable(),
+      since: instant,
+      progress: schema.json.describe('What it last said of itself; null: nothing.'),
+    }),
+  ),
+})
+
+/** What the warm tier tells: a hint, a second or two late. What has consequences is read elsewhere. */
+export function mirrorEndpoints(mirror: Mirror | undefined): Endpoint[] {
+  return [
+    endpoint({
+      ...{ id: 'listPeers', method: 'get', path: '/api/peers', tag, access: 'scope' },
+      summary: 'List what the runs of the workspace are doing right now, the last changed first',
+      query: z.object({ limit: schema.limit }),
+      answers: {
+        200: { description: 'Runs that are held or paused.', schema: z.object({ asOf, peers: z.array(liveRun) }) },
+      },
+      errors: ['SF941'],
+      handle: async ({ scope, query }) => {
+        const peers = await ask(mirror, (warm) =>
+          warm.listPeers({ workspaceId: workspaceOf(scope), limit: query.limit }),
+        )
+        return { status: 200, body: { asOf: peers.asOf, peers: peers.answer.map(liveRunView) } }
+      },
+    }),
+    endpoint({
+      ...{ id: 'showMirror', method: 'get', path: '/api/mirror', tag, access: 'operator' },
+      summary: 'Show how far the warm tier is behind',
+      answers: {
+        200: {
+          description: 'Writes that it has not, by age.',
+          schema: z.object({
+            unapplied: z.array(z.object({ ageBucket: z.string(), changes: z.int() })),
+            oldestMs: z.int(),
+            asOf: instant,
+          }),
+        },
+      },
+      errors: ['SF941'],
+      handle: async () => {
+        const lag: MirrorLag | undefined = mirror && (await mirror.measureLag())
+        if (lag === undefined) throw noWarmTier('This server does not mirror.')
+        const { oldestMs, asOf } = lag
+        return { status: 200, body: { unapplied: outboxGauge(lag), oldestMs, asOf: schema.iso(asOf) } }
+      },
+    }),
+  ]
+}
+
+async function ask<T>(mirror: Mirror | undefined, question: (warm: WarmTier) => Promise<T>) {
+  if (mirror === undefined) throw noWarmTier('This server does not mirror.')
+  try {
+    // The instant first: what the answer knows beyond it does no harm.
+    const asOf = schema.iso(await mirror.warm.asOf())
+    return { asOf, answer: await question(mirror.warm) }
+  } catch (cause) {
+    throw noWarmTier('It does not answer.', cause)
+  }
+}
+
+function liveRunView({ runId, run, activeNodes, progress }: LiveRun) {
+  return {
+    ...{ runId, flow: run.template_id, workspace: run.workspace_id, env: run.env, status: run.status },
+    ...{ phase: run.phase, runner: run.leased_by },
+    active: Object.entries(activeNodes).map(([node, { attempt, since }]) => ({
+      ...{ node, attempt, since: schema.iso(since), progress: progress[node]?.value ?? null },
+    })),
+  }
+}
+
+function noWarmTier(detail: string, cause?: unknown): StarflowError {
+  return new StarflowError({
+    code: 'SF941',
+    message: 'This server has no warm tier.',
+    detail,
+    hint: 'Read the runs themselves (GET /api/runs), or set STARFLOW_MIRROR=on.',
+    cause,
+  })
+}
