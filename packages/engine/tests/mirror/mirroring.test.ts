@@ -1,3 +1,4 @@
+import { inTransaction } from '@starflow/core'
 import { Flow, type RunnerContext } from '@starflow/dsl'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { testDatabase } from '../../../../tests/support/test-database.ts'
@@ -19,7 +20,7 @@ import { approval, waitHost } from '../support/waiting-flow.ts'
 
 const database = await testDatabase()
 const stores = await supabaseStores(database)
-const source = PostgresMirrorSource.open(database.url)
+const source = PostgresMirrorSource.open(database.url, inTransaction)
 afterAll(() => source.close())
 
 let store: Awaited<ReturnType<typeof stores.open>>

@@ -1,3 +1,4 @@
+import { inTransaction } from '@starflow/core'
 import { openMirroring, type QueueingStateAdapter } from '@starflow/engine'
 import { LocalWorkflowStateAdapter } from '@starflow/engine/adapters/local'
 import {
@@ -98,7 +99,8 @@ async function openSupabase(
     databaseUrl: storage.databaseUrl,
   })
   const warm = new PostgresWarmTier({ supabaseUrl: storage.url, serviceRoleKey: storage.key })
-  const source = storage.databaseUrl === undefined ? undefined : PostgresMirrorSource.open(storage.databaseUrl)
+  const source =
+    storage.databaseUrl === undefined ? undefined : PostgresMirrorSource.open(storage.databaseUrl, inTransaction)
   return {
     ...{ adapter, store, triggers: new PostgresTriggerStore(functions), databaseId },
     workerJobs: new SqlWorkerJobs(functions),

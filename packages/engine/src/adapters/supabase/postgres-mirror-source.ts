@@ -1,7 +1,10 @@
-import postgres, { type Sql } from 'postgres'
+import postgres, { type Sql, type TransactionSql } from 'postgres'
 import type { MirroredRun, RunSnapshot } from '../../mirror/live-run.ts'
 import type { MirrorChange, MirrorLag, MirrorSource } from '../../mirror/mirror-source.ts'
 import { DRAIN_PATIENCE_MS } from '../../numbers.ts'
+
+/** `inTransaction` of the SQL core: a transaction that only rejects when its connection is lost. */
+export type RunInTransaction = <T>(client: Sql, work: (transaction: TransactionSql) => Promise<T>) => Promise<T>
 
 interface ChangeRow extends Omit<MirrorChange, 'runId' | 'createdAt'> {
   readonly run_id: string | null
@@ -29,27 +32,29 @@ interface SnapshotRow {
  */
 export class PostgresMirrorSource implements MirrorSource {
   readonly #sql: Sql
+  readonly #inTransaction: RunInTransaction
 
-  private constructor(sql: Sql) {
+  private constructor(sql: Sql, inTransaction: RunInTransaction) {
     this.#sql = sql
+    this.#inTransaction = inTransaction
   }
 
   /** Opens no connection yet. */
-  static open(databaseUrl: string): PostgresMirrorSource {
+  static open(databaseUrl: string, inTransaction: RunInTransaction): PostgresMirrorSource {
     const sql = postgres(databaseUrl, {
       max: 3,
       prepare: false,
       onnotice: () => {},
       connection: { application_name: 'starflow mirror' },
     })
-    return new PostgresMirrorSource(sql)
+    return new PostgresMirrorSource(sql, inTransaction)
   }
 
   async drain(
     limit: { readonly runs: number; readonly changes: number },
     apply: (changes: readonly MirrorChange[]) => Promise<void>,
   ): Promise<readonly MirrorChange[]> {
-    return await this.#sql.begin(async (sql) => {
+    return await this.#inTransaction(this.#sql, async (sql) => {
       // What was taken is given back when the warm tier does not answer, also when this process hangs.
       await sql`select set_config('idle_in_transaction_session_timeout', ${String(DRAIN_PATIENCE_MS)}, true)`
       const rows = await sql<ChangeRow[]>`
