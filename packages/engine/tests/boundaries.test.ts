@@ -108,8 +108,9 @@ describe.each(['before', 'after'] as const)(
         ...{ adapter, waitHost: host, onEvent: log.record },
         ...{ claimIntervalMs: 20, heartbeatIntervalMs: 20, sweepIntervalMs: 20 },
       })
-      await runner.start()
+      // Before it starts: its first claim is the one that fails, and has something to take.
       const runId = await enqueueFlow(inner, approval, { text: 'hello' })
+      await runner.start()
       // A claim whose answer was lost is nobody's: it waits for the sweep, which a test does not.
       if (fails === 'before') {
         expect(await log.seen('run.ended')).toMatchObject({ end: 'paused' })

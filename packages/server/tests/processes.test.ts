@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ApiClient } from './support/api-client.ts'
+import { ApiClient, type StreamedEvent } from './support/api-client.ts'
 import { ServerProcesses } from './support/server-processes.ts'
 import { testStorage } from './support/test-servers.ts'
 import { until } from './support/until.ts'
@@ -140,11 +140,14 @@ describe('an edge and a runner on one database', async () => {
     const other = await processes.start('edge', { STARFLOW_SERVICE_ID: 'leaving' })
     const runner = await processes.start('runner')
     const runId = await start('watched')
-    const stream = other.api.stream(`/api/runs/${runId}/events`)
-    await until(
-      async () => other.log.length,
-      (lines) => lines > 0,
-    )
+    let stream: Promise<readonly StreamedEvent[]> = Promise.resolve([])
+    await new Promise<void>((open, refused) => {
+      stream = other.api.stream(`/api/runs/${runId}/events`, {}, () => {
+        open()
+        return false
+      })
+      stream.catch(refused)
+    })
     other.child.kill('SIGTERM')
     expect(await other.ended).toBe(0)
     expect((await stream).some(({ event }) => event === 'end')).toBe(false)
