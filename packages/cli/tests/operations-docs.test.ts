@@ -177,9 +177,9 @@ describe('whoever follows a page of docs/operations', () => {
   test.each(['limits.md', 'README.md'])(
     '%s asks the doctor, who finds what this bare database lacks',
     async (page) => {
-      const command = page === 'limits.md' ? 'npx starflow doctor --connections 4' : 'npx starflow doctor'
+      const command = 'npx starflow doctor'
       const outcomes = await followPage(page, { exitCodes: { [command]: 1 } })
-      expect(outcomes.get(command)!.output).toContain('2 workers × 4 connections × 2 = 16 of')
+      expect(outcomes.get(command)!.output).toContain('2 workers of 2 enabled functions: 8 connections × 2 = 16 of')
     },
     60_000,
   )
