@@ -75,11 +75,18 @@ export async function untilAnswered<T>(
     try {
       return await answerOf(call, signal)
     } catch (error) {
-      if (error instanceof WritesClosedError || isStarflowError(error) || clock.now() >= giveUpAt) throw error
+      if (error instanceof WritesClosedError || isAnswer(error) || clock.now() >= giveUpAt) throw error
       onRetry({ method, attempt, error })
       await sleep(clock, Math.min(delayMs, MAX_WRITE_RETRY_DELAY_MS), signal)
     }
   }
+}
+
+/** An adapter's own error for a store that could not be reached, or has failed itself, is no answer. */
+function isAnswer(error: unknown): boolean {
+  if (!isStarflowError(error)) return false
+  const { status } = error.fields
+  return error.code !== 'SF803' || (typeof status === 'number' && status > 0 && status < 500)
 }
 
 /** A store that never answers holds up nobody who has stopped asking. */

@@ -22,6 +22,7 @@ import type { EngineEvent, EngineEventBody } from './events.ts'
 import { planFlow } from './flow-plan.ts'
 import { type ExecutionEnd, type ExecutionResult, type PickTask, RunExecution } from './run-execution.ts'
 import { RunState } from './run-state.ts'
+import { sharedAbortController } from './shared-abort-controller.ts'
 import type { EngineResources } from './step-context.ts'
 
 export interface EngineOptions extends EngineResources {
@@ -207,7 +208,7 @@ export class Engine {
     return untilAnswered({ clock: this.#clock, signal: NEVER, onRetry: () => {} }, method, call)
   }
 
-  /** The lease of a run that no runner's heartbeat covers. A failure is said, not thrown: the next beat may succeed. */
+  /** The lease of a run that no runner's heartbeat covers. A failure is not told: the next beat may succeed, and whether the lease is lost the next write finds out. */
   #refresh(bound: WorkflowStateAdapter, runId: string): () => void {
     let isStopped = false
     let takeBack = () => {}
@@ -218,7 +219,7 @@ export class Engine {
       try {
         await bound.refreshLease(runId, this.#leaseTtlMs)
       } catch {
-        // Whether the lease is lost the next write finds out.
+        // See above.
       }
       if (!isStopped) arm()
     }
@@ -241,7 +242,7 @@ async function executeUntilDrained(execution: RunExecution, drainSignal = NEVER)
   }
 }
 
-const NEVER = new AbortController().signal
+const NEVER = sharedAbortController().signal
 
 const EVENT_PAGE = 1000
 

@@ -14,6 +14,7 @@ import { retryDelaySecondsAfter } from './retry-delay.ts'
 import { runAccess } from './run-access.ts'
 import { typeViolation } from './run-failures.ts'
 import type { ReadyTask, RunOutcome, RunState, StateEvent } from './run-state.ts'
+import { sharedAbortController } from './shared-abort-controller.ts'
 import { type EngineResources, stepContext } from './step-context.ts'
 import type { Transition } from './step-progress.ts'
 
@@ -70,7 +71,7 @@ export interface RunExecutionOptions {
 export class RunExecution {
   readonly #options: RunExecutionOptions
   readonly #writes: DurableWrites
-  readonly #controller = new AbortController()
+  readonly #controller = sharedAbortController()
   readonly #active = new Set<{ readonly task: ReadyTask; readonly controller: AbortController }>()
   readonly #activeByStep = new Map<string, number>()
   #stopReason: StopReason | undefined
@@ -473,5 +474,5 @@ function inputFailure(flowSlug: string, problem: string): RunFailure {
 }
 
 function errorName(error: unknown): string {
-  return error instanceof Error ? error.name : typeof error
+  return describeError(error).name
 }

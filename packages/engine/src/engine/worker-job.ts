@@ -1,5 +1,5 @@
 import { type Json, NonRetryableError, type WorkerJob } from '@starflow/dsl'
-import { StarflowError } from '@starflow/errors'
+import { isStarflowError, StarflowError } from '@starflow/errors'
 import { WORKER_JOB_POLL_MS } from '../numbers.ts'
 import type { WorkerJobRecord, WorkerJobStore, WorkflowStateAdapter } from '../state-adapter.ts'
 import { type Clock, sleep } from './clock.ts'
@@ -37,7 +37,7 @@ export async function doWorkerJob(job: WorkerJob, parts: WorkerJobParts): Promis
   while (record.status === 'queued' || record.status === 'leased') {
     await sleep(clock, WORKER_JOB_POLL_MS, signal)
     if (signal.aborted) {
-      if (isTimeout(signal.reason)) await store.cancelWorkerJob(jobId).catch(() => {})
+      if (isStarflowError(signal.reason, 'SF407')) await store.cancelWorkerJob(jobId).catch(() => {})
       throw signal.reason
     }
     // A poll that fails is followed by another one: the lease says when the store is gone for good.
@@ -71,8 +71,4 @@ function storeOf(adapter: WorkflowStateAdapter): WorkerJobStore {
       hint: 'Run flows with external steps on Supabase, or on the local platform.',
     }),
   })
-}
-
-function isTimeout(reason: unknown): boolean {
-  return reason instanceof StarflowError && reason.code === 'SF407'
 }

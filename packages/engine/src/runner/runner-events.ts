@@ -1,3 +1,4 @@
+import { describeError } from '@starflow/errors'
 import type { EngineEvent } from '../engine/events.ts'
 import type { SweptRun } from '../state-adapter.ts'
 
@@ -49,7 +50,6 @@ export type RunnerOwnEvent =
 
 /** The part of an event that tells of a failure. */
 export function failureParts(error: unknown): { readonly errorName: string; readonly message: string } {
-  return error instanceof Error
-    ? { errorName: error.name, message: error.message }
-    : { errorName: typeof error, message: String(error) }
+  const { name, message } = describeError(error)
+  return { errorName: name, message }
 }

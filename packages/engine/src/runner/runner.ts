@@ -1,6 +1,7 @@
 import type { AnyFlow, CompatibleFlow, RunnerContext } from '@starflow/dsl'
 import { type Clock, sleep, systemClock } from '../engine/clock.ts'
 import { Engine, type EngineOptions } from '../engine/engine.ts'
+import { sharedAbortController } from '../engine/shared-abort-controller.ts'
 import {
   CLAIM_INTERVAL_MS,
   DRAIN_TIMEOUT_MS,
@@ -52,7 +53,7 @@ export class Runner<const TFlows extends readonly AnyFlow[] = readonly AnyFlow[]
   readonly #clock: Clock
   readonly #engine: Engine
   readonly #active = new ActiveRuns()
-  readonly #shutdown = new AbortController()
+  readonly #shutdown = sharedAbortController()
   /** The flows by the definition that this runner's code has for them. */
   readonly #served = new Map<string, AnyFlow>()
   #state: 'new' | 'running' | 'draining' | 'stopped' = 'new'
