@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { NonRetryableError, RetryLater, toJsonText } from '@starflow/dsl'
 import { StarflowError } from '@starflow/errors'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -184,10 +185,25 @@ describe('Executor, at the timeout of a step', () => {
 
   it('leaves no timer and no listener behind a task that ends in time', async () => {
     const { executor, shutdown } = setUp(() => 1)
-    const removed = vi.spyOn(shutdown.signal, 'removeEventListener')
+    const listening = () => getEventListeners(shutdown.signal, 'abort').length
+    const before = listening()
     executor.start(TASK)
     await executor.idle()
     expect(vi.getTimerCount()).toBe(0)
-    expect(removed).toHaveBeenCalledTimes(1)
+    expect(listening()).toBe(before)
+  })
+
+  it('listens to the shutdown once, however many tasks it has, and tells all of them', async () => {
+    const signals: AbortSignal[] = []
+    const endless = (_task: ClaimedTask, signal: AbortSignal) => {
+      signals.push(signal)
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    }
+    const { executor, shutdown } = setUp(endless)
+    for (let taskIndex = 0; taskIndex < 12; taskIndex++) executor.start({ ...TASK, taskIndex })
+    expect(getEventListeners(shutdown.signal, 'abort')).toHaveLength(1)
+    shutdown.abort(new WorkerShutdownError('test'))
+    executor.start({ ...TASK, taskIndex: 12 })
+    expect(signals.map(({ aborted }) => aborted)).toEqual(Array.from({ length: 13 }, () => true))
   })
 })

@@ -21,12 +21,18 @@ export interface ExecutorOptions {
 export class Executor {
   readonly #options: ExecutorOptions
   readonly #now: () => number
-  readonly #active = new Set<ClaimedWork>()
+  readonly #active = new Map<ClaimedWork, AttemptLimits>()
   #idleWaiters: (() => void)[] = []
 
   constructor(options: ExecutorOptions) {
     this.#options = options
     this.#now = options.now ?? (() => performance.now())
+    const { shutdownSignal } = options
+    // One listener for all tasks: Node takes more than ten on one signal for a leak.
+    const onShutdown = () => {
+      for (const limits of this.#active.values()) limits.abort(shutdownSignal.reason)
+    }
+    shutdownSignal.addEventListener('abort', onShutdown, { once: true })
   }
 
   get activeCount(): number {
@@ -35,8 +41,11 @@ export class Executor {
 
   /** Starts a task and returns; its outcome arrives at `onOutcome`, exactly once. */
   start(task: ClaimedWork): void {
-    this.#active.add(task)
-    void this.#run(task).then((outcome) => {
+    const { work, shutdownSignal } = this.#options
+    const limits = new AttemptLimits(task, work)
+    if (shutdownSignal.aborted) limits.abort(shutdownSignal.reason)
+    this.#active.set(task, limits)
+    void this.#run(task, limits).then((outcome) => {
       this.#active.delete(task)
       this.#options.onOutcome(outcome)
       if (this.#active.size === 0) {
@@ -53,9 +62,8 @@ export class Executor {
     return new Promise((resolve) => this.#idleWaiters.push(resolve))
   }
 
-  async #run(task: ClaimedWork): Promise<TaskOutcome> {
+  async #run(task: ClaimedWork, limits: AttemptLimits): Promise<TaskOutcome> {
     const startedAt = this.#now()
-    const limits = new AttemptLimits(task, this.#options.work, this.#options.shutdownSignal)
     const ended = await Promise.race([this.#invoke(task, limits.signal), limits.graceOver])
     limits.clear()
     const durationMs = Math.round(this.#now() - startedAt)
@@ -126,13 +134,9 @@ class AttemptLimits {
   /** Set once the timeout has passed. */
   timeoutError: Error | undefined
   readonly #controller = new AbortController()
-  readonly #shutdownSignal: AbortSignal
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  constructor(task: ClaimedWork, work: Pick<Work, 'timeoutSeconds' | 'timeoutError'>, shutdownSignal: AbortSignal) {
-    this.#shutdownSignal = shutdownSignal
-    if (shutdownSignal.aborted) this.#onShutdown()
-    shutdownSignal.addEventListener('abort', this.#onShutdown)
+  constructor(task: ClaimedWork, work: Pick<Work, 'timeoutSeconds' | 'timeoutError'>) {
     this.graceOver = new Promise((resolve) => {
       const onTimeout = () => {
         // The grace timer comes first: a listener of the signal that throws must not cost us it.
@@ -149,13 +153,13 @@ class AttemptLimits {
     return this.#controller.signal
   }
 
-  clear(): void {
-    clearTimeout(this.#timer)
-    // The shutdown signal outlives every task: a listener left on it would be a leak.
-    this.#shutdownSignal.removeEventListener('abort', this.#onShutdown)
+  abort(reason: unknown): void {
+    this.#controller.abort(reason)
   }
 
-  readonly #onShutdown = () => this.#controller.abort(this.#shutdownSignal.reason)
+  clear(): void {
+    clearTimeout(this.#timer)
+  }
 }
 
 /**
