@@ -5204,7 +5204,8 @@ end $$;
 
 -- 70_engine/_end_run.sql
 -- Gives a run its end and drops what goes with it: its checkpoint, its open waits, its session variables without keepUntil.
--- The lease is left to the caller. The caller holds the row.
+-- The lease stays with who ended the run, so that it can repeat its last write; whoever was cancelled or lost has none. The caller
+-- holds the row.
 create function starflow._end_run(
   p_run starflow.workflow_runs, p_status text, p_claim_state text, p_output jsonb default null, p_error text default null,
   p_duration_ms bigint default null)
@@ -5217,6 +5218,8 @@ begin
   update starflow.workflow_runs r set
     status = p_status, claim_state = p_claim_state, claim_state_at = v_now, output = p_output, error = p_error,
     checkpoint_json = null, paused_nodes = null,
+    leased_by = case when p_status <> 'cancelled' and p_claim_state <> 'abandoned' then r.leased_by end,
+    lease_until = case when p_status <> 'cancelled' and p_claim_state <> 'abandoned' then r.lease_until end,
     completed_at = case when p_status <> 'cancelled' then v_now end,
     cancelled_at = case when p_status = 'cancelled' then v_now end,
     -- Runs may last longer than the 24 days that the column can tell.
@@ -5274,8 +5277,8 @@ language sql stable
 return to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
 
 -- 70_engine/_lock_job.sql
--- The fence of a report: the attempt is the last one, and it is still open. workspace_id: whose the caller is; null: anybody's. A job of
--- another workspace does not exist for the caller.
+-- How a report comes to its job: locked. p_workspace_id: whose the caller is; null: anybody's. A job of another workspace does not
+-- exist for the caller.
 create function starflow._lock_job(p_job_id uuid, p_workspace_id text)
 returns starflow.worker_jobs
 language plpgsql
@@ -5349,7 +5352,6 @@ begin
     return 'requeued';
   end if;
   perform starflow._end_run(p_run, 'error', 'abandoned', null, p_reason);
-  update starflow.workflow_runs r set leased_by = null, lease_until = null where r.id = p_run.id;
   perform starflow._append_event(p_run.id, 'run_failed', null, jsonb_build_object('error', jsonb_build_object(
     'name', 'RunnerLostError', 'message', p_reason)));
   return 'abandoned';
@@ -5428,7 +5430,6 @@ begin
     return false;
   end if;
   perform starflow._end_run(v_run, 'cancelled', 'complete');
-  update starflow.workflow_runs r set leased_by = null, lease_until = null where r.id = cancel_run.run_id;
   perform starflow._append_event(cancel_run.run_id, 'run_cancelled', null, jsonb_build_object('reason', cancel_run.reason));
   return true;
 end $$;
@@ -6599,7 +6600,7 @@ set search_path = ''
 as $$
   with pruned as (
     delete from starflow.trigger_firings f
-    where f.settled_at < pgflow.clock() - make_interval(secs => older_than_ms / 1000.0)
+    where f.settled_at < pgflow.clock() - starflow._milliseconds(older_than_ms)
     returning f.occurrence
   )
   select count(*) from pruned
@@ -6764,7 +6765,7 @@ begin
     return;
   end if;
   perform pgflow.start_flow(start_queue_run.flow_slug, start_queue_run.input, v_run_id,
-    start_at => case when delay_ms > 0 then pgflow.clock() + make_interval(secs => delay_ms / 1000.0) end);
+    start_at => case when delay_ms > 0 then pgflow.clock() + starflow._milliseconds(delay_ms) end);
   return query values (v_run_id, true);
 end $$;
 comment on function starflow.start_queue_run(text, text, text, jsonb, text, bigint) is
@@ -6778,7 +6779,7 @@ set search_path = ''
 as $$
   select f.* from starflow.trigger_firings f
   where f.workspace_id = unstarted_firings.workspace_id and f.status = 'recorded'
-    and f.recorded_at <= pgflow.clock() - make_interval(secs => older_than_ms / 1000.0)
+    and f.recorded_at <= pgflow.clock() - starflow._milliseconds(older_than_ms)
   order by f.recorded_at, f.scheduled_at limit max_rows
 $$;
 comment on function starflow.unstarted_firings(text, bigint, integer) is
@@ -6857,7 +6858,7 @@ as $$
   where n.event_type = 'node_start'
     and n.id > coalesce((
       select max(c.id) from starflow.workflow_run_events c
-      where c.run_id = p_run.id and c.event_type in ('runner_lost', 'run_released')), 0)
+      where c.run_id = p_run.id and c.event_type in ('runner_lost', 'run_released', 'run_retried')), 0)
 $$;
 
 -- 80_mirror/_apply_event.sql
@@ -6868,7 +6869,7 @@ return case
   when p_event ->> 'event_type' = 'node_start' then p_active_nodes || jsonb_build_object(
     p_event ->> 'node_id', jsonb_build_object('attempt', p_event -> 'payload_json' -> 'attempt', 'since', p_event -> 'created_at'))
   when p_event ->> 'node_id' is not null then p_active_nodes - (p_event ->> 'node_id')
-  when p_event ->> 'event_type' in ('runner_lost', 'run_released') then '{}'
+  when p_event ->> 'event_type' in ('runner_lost', 'run_released', 'run_retried') then '{}'
   else p_active_nodes end;
 
 -- 80_mirror/_broadcast_live.sql

@@ -204,6 +204,26 @@ describe('starflow workers, functions list and queues list', () => {
   })
 })
 
+test('starflow queues list knows no queue of a wait, which has none', async () => {
+  const flow = withStepQueues(
+    new Flow<number>({ slug: 'approvals' })
+      .step({ slug: 'ask' }, (n) => n)
+      .wait({ slug: 'approve', dependsOn: ['ask'] })
+      .step({ slug: 'pay', dependsOn: ['approve'] }, () => 1),
+  )
+  await core.ensureFlowCompiled({
+    ...{ flowSlug: 'approvals', shape: extractFlowShape(flow.flow), queueMode: 'step', routeMap: flow.routes },
+  })
+  const { result } = await run('queues', 'list')
+  const queues = (result.queues as { queueName: string; depth: number | null }[]).filter(({ queueName }) =>
+    queueName.startsWith('approvals'),
+  )
+  expect(queues).toMatchObject([
+    { queueName: 'approvals__ask', steps: ['approvals.ask'], depth: 0 },
+    { queueName: 'approvals__pay', steps: ['approvals.pay'], depth: 0 },
+  ])
+})
+
 describe('starflow queues unsupported', () => {
   test('lists messages that no task knows without their bodies, and archives them only when told to', async () => {
     await core.startFlows('orders', [1])

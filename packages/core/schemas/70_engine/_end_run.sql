@@ -1,5 +1,6 @@
 -- Gives a run its end and drops what goes with it: its checkpoint, its open waits, its session variables without keepUntil.
--- The lease is left to the caller. The caller holds the row.
+-- The lease stays with who ended the run, so that it can repeat its last write; whoever was cancelled or lost has none. The caller
+-- holds the row.
 create function starflow._end_run(
   p_run starflow.workflow_runs, p_status text, p_claim_state text, p_output jsonb default null, p_error text default null,
   p_duration_ms bigint default null)
@@ -12,6 +13,8 @@ begin
   update starflow.workflow_runs r set
     status = p_status, claim_state = p_claim_state, claim_state_at = v_now, output = p_output, error = p_error,
     checkpoint_json = null, paused_nodes = null,
+    leased_by = case when p_status <> 'cancelled' and p_claim_state <> 'abandoned' then r.leased_by end,
+    lease_until = case when p_status <> 'cancelled' and p_claim_state <> 'abandoned' then r.lease_until end,
     completed_at = case when p_status <> 'cancelled' then v_now end,
     cancelled_at = case when p_status = 'cancelled' then v_now end,
     -- Runs may last longer than the 24 days that the column can tell.

@@ -1,5 +1,5 @@
--- The fence of a report: the attempt is the last one, and it is still open. workspace_id: whose the caller is; null: anybody's. A job of
--- another workspace does not exist for the caller.
+-- How a report comes to its job: locked. p_workspace_id: whose the caller is; null: anybody's. A job of another workspace does not
+-- exist for the caller.
 create function starflow._lock_job(p_job_id uuid, p_workspace_id text)
 returns starflow.worker_jobs
 language plpgsql

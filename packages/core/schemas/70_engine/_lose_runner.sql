@@ -21,7 +21,6 @@ begin
     return 'requeued';
   end if;
   perform starflow._end_run(p_run, 'error', 'abandoned', null, p_reason);
-  update starflow.workflow_runs r set leased_by = null, lease_until = null where r.id = p_run.id;
   perform starflow._append_event(p_run.id, 'run_failed', null, jsonb_build_object('error', jsonb_build_object(
     'name', 'RunnerLostError', 'message', p_reason)));
   return 'abandoned';

@@ -10,7 +10,6 @@ begin
     return false;
   end if;
   perform starflow._end_run(v_run, 'cancelled', 'complete');
-  update starflow.workflow_runs r set leased_by = null, lease_until = null where r.id = cancel_run.run_id;
   perform starflow._append_event(cancel_run.run_id, 'run_cancelled', null, jsonb_build_object('reason', cancel_run.reason));
   return true;
 end $$;

@@ -5,7 +5,7 @@ set search_path = ''
 as $$
   with pruned as (
     delete from starflow.trigger_firings f
-    where f.settled_at < pgflow.clock() - make_interval(secs => older_than_ms / 1000.0)
+    where f.settled_at < pgflow.clock() - starflow._milliseconds(older_than_ms)
     returning f.occurrence
   )
   select count(*) from pruned

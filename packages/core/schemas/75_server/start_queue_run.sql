@@ -24,7 +24,7 @@ begin
     return;
   end if;
   perform pgflow.start_flow(start_queue_run.flow_slug, start_queue_run.input, v_run_id,
-    start_at => case when delay_ms > 0 then pgflow.clock() + make_interval(secs => delay_ms / 1000.0) end);
+    start_at => case when delay_ms > 0 then pgflow.clock() + starflow._milliseconds(delay_ms) end);
   return query values (v_run_id, true);
 end $$;
 comment on function starflow.start_queue_run(text, text, text, jsonb, text, bigint) is

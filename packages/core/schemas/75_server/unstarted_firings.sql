@@ -5,7 +5,7 @@ set search_path = ''
 as $$
   select f.* from starflow.trigger_firings f
   where f.workspace_id = unstarted_firings.workspace_id and f.status = 'recorded'
-    and f.recorded_at <= pgflow.clock() - make_interval(secs => older_than_ms / 1000.0)
+    and f.recorded_at <= pgflow.clock() - starflow._milliseconds(older_than_ms)
   order by f.recorded_at, f.scheduled_at limit max_rows
 $$;
 comment on function starflow.unstarted_firings(text, bigint, integer) is

@@ -15,5 +15,5 @@ as $$
   where n.event_type = 'node_start'
     and n.id > coalesce((
       select max(c.id) from starflow.workflow_run_events c
-      where c.run_id = p_run.id and c.event_type in ('runner_lost', 'run_released')), 0)
+      where c.run_id = p_run.id and c.event_type in ('runner_lost', 'run_released', 'run_retried')), 0)
 $$;

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { inTransaction } from '@starflow/core'
 import { Flow, type RunnerContext } from '@starflow/dsl'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -13,6 +14,7 @@ import { AUTHORITY, type Operation } from '../../src/mirror/reads.ts'
 import type { WarmTier } from '../../src/mirror/warm-tier.ts'
 import { Runner } from '../../src/runner/runner.ts'
 import type { QueueingStateAdapter } from '../../src/state-adapter.ts'
+import { deferred } from '../support/deferred.ts'
 import { EventLog } from '../support/event-log.ts'
 import { MemoryWarmTier } from '../support/memory-warm-tier.ts'
 import { supabaseStores } from '../support/supabase-stores.ts'
@@ -78,13 +80,15 @@ describe('progress of a step', () => {
 
   test('that is reported faster than it can be sent waits for nobody, and the newest value comes last', async () => {
     const sent: unknown[] = []
+    const slow = deferred()
     const warm = new MemoryWarmTier()
     warm.reportProgress = async (_runId, _nodeId, value) => {
       sent.push(value)
-      await new Promise((resolve) => setTimeout(resolve, 5))
+      await slow.promise
     }
     const adapter = await mirroring(warm)
     for (let value = 1; value <= 1000; value++) await adapter.onStepProgress('run', 'node', value)
+    slow.resolve()
     await adapter.close()
     expect(sent).toEqual([1, 1000])
   })
@@ -165,6 +169,21 @@ describe('the sweep', () => {
     expect(await sweep()).toMatchObject([{ event: 'mirror.healed', runs: 2 }])
     expect([...(await warm.openRuns())]).toEqual([runId])
     expect(await status(runId)).toBe('paused')
+  })
+
+  test('finds nothing to heal in a run that was cancelled in the middle of a node and queued again', async () => {
+    await database.sql`truncate starflow.warm_runs`
+    const adapter = await mirroring(warm)
+    const runId = randomUUID()
+    const start = { templateId: 'reportingV1', workspaceId: 'acme', env: 'prod', input: 1, definitionId: null }
+    await adapter.onRunStart(runId, start)
+    const claim = await adapter.writeLease(runId, 'runner', 30_000)
+    await adapter.bind(claim).onNodeStart(runId, 'first', { attempt: 1 })
+    await adapter.cancelRun(runId, 'changed my mind')
+    expect(await adapter.retryRun(runId)).toBe(true)
+    await drain()
+    expect(await sweep()).toEqual([])
+    expect((await warm.readRuns([runId]))[0]).toMatchObject({ activeNodes: {} })
   })
 
   test('leaves a run to the changes that are on their way', async () => {

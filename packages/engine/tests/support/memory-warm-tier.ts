@@ -112,9 +112,12 @@ export class MemoryWarmTier implements WarmTier {
   }
 }
 
+/** Whoever held the run before does not any more. */
+const CLEARING: ReadonlySet<unknown> = new Set(['runner_lost', 'run_released', 'run_retried'])
+
 function activeAfter(active: Readonly<Record<string, ActiveNode>>, event: MirrorChange['payload']) {
   const { event_type: type, node_id: node, payload_json: payload, created_at: since } = event
-  if (node === null) return type === 'runner_lost' || type === 'run_released' ? {} : active
+  if (node === null) return CLEARING.has(type) ? {} : active
   const others = Object.entries(active).filter(([name]) => name !== node)
   if (type !== 'node_start') return Object.fromEntries(others)
   const started = { attempt: (payload as { attempt?: number } | null)?.attempt ?? null, since: since as string }
