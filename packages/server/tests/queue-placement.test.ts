@@ -111,6 +111,12 @@ describe('a run on step queues', () => {
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 201])
     expect(answers[0]!.body.runId).toBe(answers[1]!.body.runId)
   })
+
+  test('refuses to follow it from behind an id that is none, before the stream begins', async () => {
+    const { body } = await shop.post('/api/runs', { flow: 'ordersV1', input: { id: 'o3' }, placement: 'queue' })
+    const stream = shop.stream(`/api/runs/${body.runId}/events`, { 'last-event-id': 'nonsense' })
+    await expect(stream).rejects.toThrow(/^400 .*SF902/)
+  })
 })
 
 describe('an operator', () => {

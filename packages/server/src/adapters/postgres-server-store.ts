@@ -1,5 +1,5 @@
 import type { ApiTokenRecord, NewApiToken, ServerStore, StoredApiToken } from '../store/server-store.ts'
-import type { SqlFunctions } from './sql-functions.ts'
+import { type SqlFunctions, scalar } from './sql-functions.ts'
 
 interface TokenRow {
   readonly token_id: string
@@ -13,11 +13,9 @@ interface TokenRow {
 /** The store in Postgres: each method is one call of one SQL function, over whichever way leads there. */
 export class PostgresServerStore implements ServerStore {
   readonly #call: SqlFunctions
-  readonly #close: () => Promise<void>
 
-  constructor(call: SqlFunctions, close: () => Promise<void> = async () => {}) {
+  constructor(call: SqlFunctions) {
     this.#call = call
-    this.#close = close
   }
 
   async databaseId(): Promise<string> {
@@ -53,12 +51,5 @@ export class PostgresServerStore implements ServerStore {
     return scalar<boolean>(await this.#call('revoke_api_token', { token_id: tokenId }))
   }
 
-  async close(): Promise<void> {
-    await this.#close()
-  }
-}
-
-/** PostgREST answers a scalar as it is, a direct call as its one row. */
-function scalar<T>(answer: unknown): T {
-  return (Array.isArray(answer) ? answer[0] : answer) as T
+  async close(): Promise<void> {}
 }

@@ -1,6 +1,6 @@
 import type { TriggerStore } from '../store/trigger-store.ts'
 import type { Firing, FiringKey, FiringOutcome, FiringStart, FiringStatus } from '../triggers/firing.ts'
-import type { SqlFunctions } from './sql-functions.ts'
+import { type SqlFunctions, scalar } from './sql-functions.ts'
 
 interface FiringRow {
   readonly workspace_id: string
@@ -45,7 +45,7 @@ export class PostgresTriggerStore implements TriggerStore {
     const answer = await this.#call('record_instant', {
       ...{ workspace_id: workspaceId, trigger_name: name, scheduled_at: occurrence, occurrence, start, status },
     })
-    return (Array.isArray(answer) ? answer[0] : answer) as boolean
+    return scalar<boolean>(answer)
   }
 
   async recordDelivery(key: FiringKey, start: FiringStart) {
@@ -82,7 +82,7 @@ export class PostgresTriggerStore implements TriggerStore {
 
   async pruneFirings(olderThanMs: number): Promise<number> {
     const answer = await this.#call('prune_firings', { older_than_ms: olderThanMs })
-    return Number(Array.isArray(answer) ? answer[0] : answer)
+    return Number(scalar(answer))
   }
 
   async close(): Promise<void> {}

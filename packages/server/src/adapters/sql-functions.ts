@@ -4,6 +4,11 @@ import type { Sql } from 'postgres'
 /** Calls functions of the schema starflow by name, with named arguments; answers their rows, or a scalar. */
 export type SqlFunctions = (name: string, args: Readonly<Record<string, unknown>>) => Promise<unknown>
 
+/** An answer of one value: PostgREST gives it as it is, a direct call as its one row. */
+export function scalar<T>(answer: unknown): T {
+  return (Array.isArray(answer) ? answer[0] : answer) as T
+}
+
 /** Over the API of the Supabase project (PostgREST). */
 export function restFunctions(options: { readonly url: string; readonly key: string }): SqlFunctions {
   return async (name, args) => {

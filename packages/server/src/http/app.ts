@@ -109,7 +109,10 @@ async function handled(context: Context<Env>, endpoint: Endpoint, options: AppOp
     address,
     isSecure: options.trustedProxies > 0 && context.req.header('x-forwarded-proto') === 'https',
     expiresAt: authentication?.expiresAt,
-    signal: AbortSignal.any([context.req.raw.signal, options.stopped]),
+    // Made for those that look: it hangs on a signal that lives as long as the server.
+    get signal() {
+      return AbortSignal.any([context.req.raw.signal, options.stopped])
+    },
   }
   const result = await endpoint.handle(request)
   if (result instanceof Response) return result

@@ -6,12 +6,14 @@ import { END_EVENTS, type EventFollower, type RunEventView } from '../runs/run-p
  * The events of a run as server-sent events: what there is, then what comes, until the run has ended. A client that was cut off
  * sends the id of the last one that it got (browsers do so by themselves), and goes on behind it.
  */
-export function eventStream(options: {
+export async function eventStream(options: {
   readonly follower: EventFollower
   /** Whether the run has ended, asked once when nothing is left behind the last event. */
   readonly hasEnded: () => Promise<boolean>
   readonly signal: AbortSignal
-}): Response {
+}): Promise<Response> {
+  // Before the answer begins: what refuses it gets a status of its own, also for a client that comes back.
+  const first = await options.follower.next()
   const encoder = new TextEncoder()
   const hangUp = new AbortController()
   const signal = AbortSignal.any([options.signal, hangUp.signal])
@@ -19,7 +21,7 @@ export function eventStream(options: {
     start: (controller) => {
       const send = (text: string) => controller.enqueue(encoder.encode(text))
       send('retry: 1000\n\n')
-      void follow(options, send, signal)
+      void follow(first, options, send, signal)
         // Whoever reads learns by the end of the stream, and comes back: then an error has an answer of its own.
         .catch(() => {})
         .finally(() => {
@@ -38,21 +40,18 @@ export function eventStream(options: {
 }
 
 async function follow(
+  first: readonly RunEventView[],
   { follower, hasEnded }: Parameters<typeof eventStream>[0],
   send: (text: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
   let quietMs = 0
-  let isFirst = true
-  while (!signal.aborted) {
-    const events = await follower.next()
-    if (signal.aborted) return
+  for (let events = first; !signal.aborted; events = await follower.next()) {
     for (const event of events) send(eventText(event))
     const last = events.at(-1)
-    if (last === undefined ? isFirst && (await hasEnded()) : END_EVENTS.includes(last.type)) {
+    if (last === undefined ? events === first && (await hasEnded()) : END_EVENTS.includes(last.type)) {
       return send('event: end\ndata: {}\n\n')
     }
-    isFirst = false
     quietMs = events.length > 0 ? 0 : quietMs + EVENT_POLL_MS
     if (quietMs >= STREAM_KEEPALIVE_MS) {
       send(': still here\n\n')

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { JOB_POLL_MS } from '../numbers.ts'
 import type { ClaimedJob } from './worker-jobs.ts'
 
@@ -12,19 +13,7 @@ export async function waitForJob(
     const job = await claim()
     const leftMs = deadline - performance.now()
     if (job !== null || leftMs <= 0) return job
-    await pause(Math.min(JOB_POLL_MS, leftMs), signal)
+    await pause(Math.min(JOB_POLL_MS, leftMs), undefined, { signal }).catch(() => {})
   }
   return null
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const over = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', over)
-      resolve()
-    }
-    const timer = setTimeout(over, ms)
-    signal.addEventListener('abort', over)
-  })
 }

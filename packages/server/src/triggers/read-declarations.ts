@@ -94,9 +94,8 @@ function issueProblems(issue: z.core.$ZodIssue): LocatedIssue[] {
 
 /** What the alternative that fits best would need. */
 function unionProblems(issue: z.core.$ZodIssueInvalidUnion, path: FilePath): LocatedIssue[] {
-  if (issue.discriminator !== undefined) {
-    const schemes = ['github', 'stripe', 'slack', 'standard-webhooks', 'hmac']
-    return [{ path, message: `must be one of ${schemes.join(', ')}.` }]
+  if ('options' in issue && issue.options !== undefined) {
+    return [{ path, message: `must be one of ${issue.options.join(', ')}.` }]
   }
   const alternatives = issue.errors.filter((issues) => issues.length > 0)
   const closest = alternatives.toSorted((left, right) => left.length - right.length)[0] ?? []

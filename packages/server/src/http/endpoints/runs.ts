@@ -117,7 +117,7 @@ function events(runs: RunDirectory): Endpoint {
       }
       const follower = await runs.follow(scope, runId, headers.get('last-event-id') ?? query.after)
       const hasEnded = async () => ENDED.includes((await runs.read(scope, runId)).status)
-      return eventStream({ follower, hasEnded, signal })
+      return await eventStream({ follower, hasEnded, signal })
     },
   })
 }
