@@ -24,7 +24,8 @@ export class EventFollower {
 
   /** Tells what is new. */
   catchUp(): Promise<void> {
-    this.#reading = this.#reading.then(() => this.#read())
+    // A look that failed is no reason not to look again.
+    this.#reading = this.#reading.catch(() => {}).then(() => this.#read())
     return this.#reading
   }
 
@@ -35,7 +36,8 @@ export class EventFollower {
     // Its failure is the caller's, below.
     done.catch(() => {})
     while (!over.signal.aborted) {
-      await this.catchUp()
+      // What cannot be read now is read with the next look; the last one, below, has to succeed.
+      await this.catchUp().catch(() => {})
       await sleep(FOLLOW_INTERVAL_MS, undefined, { signal: over.signal }).catch(() => {})
     }
     await this.catchUp()

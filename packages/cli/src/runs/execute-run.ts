@@ -140,6 +140,6 @@ function heldByLiveRunner({ runId, leasedBy }: RunRecord): StarflowError {
   })
 }
 
-async function pause(signal: AbortSignal): Promise<void> {
+export async function pause(signal: AbortSignal): Promise<void> {
   await sleep(LOOK_INTERVAL_MS, undefined, { signal }).catch(() => {})
 }

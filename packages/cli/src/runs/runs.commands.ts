@@ -7,7 +7,7 @@ import type { Output } from '../output/output.ts'
 import { formatDuration, textTable } from '../output/text-table.ts'
 import { untilInterrupted } from '../output/until-interrupted.ts'
 import { EventFollower } from './event-follower.ts'
-import { hasEnded, requireRun } from './execute-run.ts'
+import { hasEnded, pause, requireRun } from './execute-run.ts'
 import { pageSize } from './page-size.ts'
 import { checkRunId } from './run-id-argument.ts'
 import { describeRun, showOutcome } from './run-outcome.ts'
@@ -26,7 +26,6 @@ interface ListOptions {
 type OutputFor = (options: { json?: boolean }) => Output
 
 const STATUSES: readonly RunStatus[] = ['queued', 'running', 'paused', 'success', 'error', 'cancelled']
-const WATCH_INTERVAL_MS = 500
 
 /** Adds `starflow runs …`. */
 export function addRunsCommands(program: Command, outputFor: OutputFor): void {
@@ -163,7 +162,7 @@ async function watch(runId: string, options: { events?: boolean }, output: Outpu
         for (;;) {
           const run = await requireRun(store, runId)
           if (hasEnded(run) || interruption.signal.aborted) return run
-          await Promise.race([interruption.ended, new Promise((resolve) => setTimeout(resolve, WATCH_INTERVAL_MS))])
+          await pause(interruption.signal)
         }
       }
       try {

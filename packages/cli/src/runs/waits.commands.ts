@@ -95,7 +95,8 @@ async function findWait(
 ): Promise<{ readonly run: RunRecord; readonly wait: string }> {
   if (runOrToken.startsWith('sfw1.')) {
     const key = store.waitTokenKey()
-    const claims = verifyWaitToken(runOrToken, key === undefined ? [] : [key], Date.now())
+    if (key === undefined) throw noKey()
+    const claims = verifyWaitToken(runOrToken, [key], Date.now())
     return { run: await requireRun(store, claims.runId), wait: claims.stepSlug }
   }
   const run = await requireRun(store, checkRunId(runOrToken))
@@ -104,6 +105,15 @@ async function findWait(
   const [wait] = found
   if (wait !== undefined && found.length === 1) return { run, wait: wait.nodeId }
   throw noSuchWait(run, step, waits)
+}
+
+function noKey(): StarflowError {
+  return new StarflowError({
+    code: 'SF206',
+    message: 'There is no key to check this token with.',
+    detail: 'STARFLOW_WAIT_TOKEN_SECRET is not set.',
+    hint: 'Set it to the secret that the runners have, or name the run by its id.',
+  })
 }
 
 function verdict(approved: boolean, argument: string | undefined): JsonObject {
