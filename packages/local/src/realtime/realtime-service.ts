@@ -10,6 +10,7 @@ import { TransactionPool } from '../database/transaction-pool.ts'
 import { answersPreflight } from '../http/cors.ts'
 import type { GatewayService } from '../http/gateway-service.ts'
 import { sendJson } from '../http/send-json.ts'
+import { urlOf } from '../http/url-of.ts'
 import { type Broadcast, MAX_BROADCAST_BYTES } from './broadcast.ts'
 import { BroadcastListener } from './broadcast-listener.ts'
 import { parseBroadcastRequest } from './broadcast-request.ts'
@@ -139,8 +140,4 @@ export class RealtimeService implements GatewayService {
 
 function refuseUpgrade(socket: Duplex, status: string): void {
   socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
-}
-
-function urlOf(rest: string): URL {
-  return new URL(rest.replace(/^\/*/, '/'), 'http://localhost')
 }

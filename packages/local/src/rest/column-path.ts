@@ -25,7 +25,7 @@ export function readColumnPath(scanner: QueryScanner): ColumnPath {
   const column = scanner.takeName('a column name')
   const steps: JsonStep[] = []
   for (;;) {
-    const arrow = scanner.skip('->>') ? '->>' : scanner.skip('->') ? '->' : undefined
+    const arrow = scanner.accept('->>') ? '->>' : scanner.accept('->') ? '->' : undefined
     if (arrow === undefined) return { column, steps }
     const index = scanner.take(/-?\d{1,9}(?=->|::|[.,)]|$)/y)?.[0]
     steps.push({ arrow, key: index === undefined ? scanner.takeName('a JSON key') : Number(index) })

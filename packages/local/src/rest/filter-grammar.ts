@@ -67,14 +67,14 @@ export function parseFilter(key: string, text: string): Condition {
   const logic = LOGIC_KEY.exec(key)
   if (logic !== null) {
     const scanner = new QueryScanner(text, 'logic tree')
-    if (!scanner.skip('(')) scanner.fail('"("')
+    if (!scanner.accept('(')) scanner.fail('"("')
     const junction = readJunction(scanner, logic[2] as Junction['kind'], logic[1] !== undefined)
     scanner.end()
     return junction
   }
   const keyScanner = new QueryScanner(key, 'filter')
   const path = readColumnPath(keyScanner)
-  if (keyScanner.skip('.')) throw notEmbedded(path.column)
+  if (keyScanner.accept('.')) throw notEmbedded(path.column)
   keyScanner.end()
   const scanner = new QueryScanner(text, 'filter')
   const comparison = readComparison(scanner, path, readWholeValue)
@@ -87,8 +87,8 @@ function readJunction(scanner: QueryScanner, kind: Junction['kind'], isNegated: 
   const conditions: Condition[] = []
   do {
     conditions.push(readTerm(scanner))
-  } while (scanner.skip(','))
-  if (!scanner.skip(')')) scanner.fail('"," or ")"')
+  } while (scanner.accept(','))
+  if (!scanner.accept(')')) scanner.fail('"," or ")"')
   return { kind, isNegated, conditions }
 }
 
@@ -96,7 +96,7 @@ function readTerm(scanner: QueryScanner): Condition {
   const logic = scanner.take(/ *(not\.)?(and|or)\(/y)
   if (logic !== undefined) return readJunction(scanner, logic[2] as Junction['kind'], logic[1] !== undefined)
   const path = readColumnPath(scanner)
-  if (!scanner.skip('.')) scanner.fail('"."')
+  if (!scanner.accept('.')) scanner.fail('"."')
   return readComparison(scanner, path, readPartOfTree)
 }
 
@@ -105,7 +105,7 @@ function readComparison(
   path: ColumnPath,
   readValue: (scanner: QueryScanner) => string,
 ): Comparison {
-  const isNegated = scanner.skip('not.')
+  const isNegated = scanner.accept('not.')
   const [, name, modifier] = scanner.take(/([a-z]+)(?:\(([A-Za-z_]+)\))?(?=\.)/y) ?? []
   if (name === undefined || !Object.hasOwn(OPERATORS, name)) return scanner.fail('"not" or an operator (eq, gt, ...)')
   const operator = name as Operator
@@ -116,7 +116,7 @@ function readComparison(
     rule.takes === 'search' ||
     (rule.takes === 'value' && rule.isQuantifiable === true && quantifier !== undefined)
   if (!fits) scanner.fail('an operator that can be modified so')
-  scanner.skip('.')
+  scanner.accept('.')
   return {
     kind: 'comparison',
     path,
@@ -140,14 +140,14 @@ function readPartOfTree(scanner: QueryScanner): string {
 }
 
 function readList(scanner: QueryScanner): string[] {
-  if (!scanner.skip('(')) scanner.fail('"("')
-  if (scanner.skip(')')) return []
+  if (!scanner.accept('(')) scanner.fail('"("')
+  if (scanner.accept(')')) return []
   const items: string[] = []
   do {
     const quoted = scanner.take(QUOTED_PART)?.[1]
     items.push(quoted === undefined ? scanner.take(/[^,)]*/y)![0] : withoutEscapes(quoted))
-  } while (scanner.skip(','))
-  if (!scanner.skip(')')) scanner.fail('"," or ")"')
+  } while (scanner.accept(','))
+  if (!scanner.accept(')')) scanner.fail('"," or ")"')
   return items
 }
 

@@ -19,7 +19,7 @@ export function parseOrderList(text: string): readonly OrderTerm[] {
     const direction = scanner.take(/\.(asc|desc)(?=[.,]|$)/y)?.[1] ?? 'asc'
     const nulls = scanner.take(/\.nulls(first|last)(?=,|$)/y)?.[1]
     terms.push({ path, direction: direction as OrderTerm['direction'], nulls: nulls as OrderTerm['nulls'] })
-  } while (scanner.skip(','))
+  } while (scanner.accept(','))
   scanner.end()
   return terms
 }

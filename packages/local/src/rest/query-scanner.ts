@@ -17,7 +17,7 @@ export class QueryScanner {
   }
 
   /** Steps over `text` if it is next. */
-  skip(text: string): boolean {
+  accept(text: string): boolean {
     if (!this.#text.startsWith(text, this.#at)) return false
     this.#at += text.length
     return true

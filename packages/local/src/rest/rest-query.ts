@@ -60,7 +60,7 @@ function parseNames(text: string, subject: string): string[] {
   if (scanner.isAtEnd) return names
   do {
     names.push(scanner.takeName('a column name'))
-  } while (scanner.skip(','))
+  } while (scanner.accept(','))
   scanner.end()
   return names
 }

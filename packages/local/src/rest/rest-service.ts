@@ -6,6 +6,7 @@ import { answersPreflight } from '../http/cors.ts'
 import type { GatewayService } from '../http/gateway-service.ts'
 import { readBody } from '../http/read-body.ts'
 import { sendJson } from '../http/send-json.ts'
+import { urlOf } from '../http/url-of.ts'
 import { type ApiSettings, DEFAULT_API_SETTINGS } from './api-settings.ts'
 import { callFunction } from './function-call.ts'
 import type { RestAnswer } from './rest-answer.ts'
@@ -46,7 +47,7 @@ export class RestService implements GatewayService {
 
   async handle(incoming: IncomingMessage, outgoing: ServerResponse, rest: string): Promise<void> {
     if (answersPreflight(incoming, outgoing)) return
-    const url = new URL(rest.replace(/^\/*/, '/'), 'http://localhost')
+    const url = urlOf(rest)
     const identity = identifyRequest(incoming.headers, url.searchParams.get('apikey'), this.#keys, Date.now())
     if ('problem' in identity) {
       const { status, body } = refusalOf(identity.problem)

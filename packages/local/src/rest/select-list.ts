@@ -23,20 +23,20 @@ export function parseSelectList(text: string): readonly SelectItem[] {
   const items: SelectItem[] = []
   do {
     items.push(readItem(scanner))
-  } while (scanner.skip(','))
+  } while (scanner.accept(','))
   scanner.end()
   return items
 }
 
 function readItem(scanner: QueryScanner): SelectItem {
-  if (scanner.skip('*')) return '*'
-  if (scanner.skip('...')) throw embedding()
+  if (scanner.accept('*')) return '*'
+  if (scanner.accept('...')) throw embedding()
   const first = readColumnPath(scanner)
   const isAlias = first.steps.length === 0 && scanner.take(/:(?!:)/y) !== undefined
   const path = isAlias ? readColumnPath(scanner) : first
   if (scanner.take(/[!(]/y) !== undefined) throw AGGREGATES.has(path.column) ? aggregate() : embedding()
   if (scanner.take(/\.[a-z]+\(/y) !== undefined) throw aggregate()
-  const cast = scanner.skip('::') ? (scanner.take(TYPE)?.[0] ?? scanner.fail('a type')) : undefined
+  const cast = scanner.accept('::') ? (scanner.take(TYPE)?.[0] ?? scanner.fail('a type')) : undefined
   return { path, alias: isAlias ? first.column : undefined, cast }
 }
 
