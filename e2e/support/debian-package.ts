@@ -19,7 +19,7 @@ export function debianProgram(packageName: string, candidates: readonly string[]
   const installed = find()
   if (installed !== undefined) return installed
   throw new Error(
-    `These tests need ${packageName}. Install it (apt-get install ${packageName}).\n${result.stdout}\n${result.stderr}`,
+    `These tests need ${packageName}. Install it (apt-get install ${packageName}).\n${result.error?.message ?? `${result.stdout}\n${result.stderr}`}`,
   )
 }
 

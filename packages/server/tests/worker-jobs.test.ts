@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { externalStep, Flow } from '@starflow/dsl'
 import { afterAll, describe, expect, test } from 'vitest'
+import { debianProgram } from '../../../e2e/support/debian-package.ts'
 import type { ApiClient } from './support/api-client.ts'
 import { testServer, testStorage } from './support/test-servers.ts'
 import { until } from './support/until.ts'
@@ -158,7 +159,10 @@ test('the worker in Python serves the steps of a flow, with its standard library
   const { token } = await server.token('acme')
   const env = { ...process.env, STARFLOW_URL: server.url, STARFLOW_TOKEN: token }
   // -I -S: no site packages.
-  const python = spawn('python3', ['-I', '-S', file], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const python = spawn(debianProgram('python3', ['python3']), ['-I', '-S', file], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const gone = once(python, 'exit')
   afterAll(() => void python.kill('SIGKILL'))
   let said = ''
