@@ -40,6 +40,8 @@ export const DRAIN_BATCH_CHANGES = 500
 export const LAG_INTERVAL_MS = 1000
 export const LAG_WARN_MS = 2000
 export const LAG_PAGE_MS = 30_000
+/** A measurement that takes longer has failed; the next one begins. Far below the lag that pages. */
+export const LAG_PATIENCE_MS = 5000
 /** How often the two tiers are compared, how many runs at once, and how long ago a run has changed that is. */
 export const MIRROR_SWEEP_INTERVAL_MS = 30_000
 export const MIRROR_SWEEP_RUNS = 500

@@ -1,7 +1,11 @@
 import type { FlowShape, Json, JsonObject } from '@starflow/dsl'
 
-/** What a run is for whoever watches it. */
-export type RunStatus = 'queued' | 'running' | 'paused' | 'success' | 'error' | 'cancelled'
+/** What a run is for whoever watches it; see {@link RunStatus}. */
+export const RUN_STATUSES = ['queued', 'running', 'paused', 'success', 'error', 'cancelled'] as const
+export type RunStatus = (typeof RUN_STATUSES)[number]
+
+/** The statuses of a run for which nothing is left to do, unless somebody retries it. */
+export const ENDED_STATUSES: readonly RunStatus[] = ['success', 'error', 'cancelled']
 
 /**
  * What a run is for runners. `queued`: may be claimed. `claimed`: a runner has taken it. `running`: it executes it.

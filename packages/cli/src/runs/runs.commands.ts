@@ -1,4 +1,4 @@
-import type { RunRecord, RunStatus } from '@starflow/engine'
+import { RUN_STATUSES, type RunRecord, type RunStatus } from '@starflow/engine'
 import { StarflowError } from '@starflow/errors'
 import type { Command } from 'commander'
 import { CommandEnded } from '../output/command-ended.ts'
@@ -25,8 +25,6 @@ interface ListOptions {
 
 type OutputFor = (options: { json?: boolean }) => Output
 
-const STATUSES: readonly RunStatus[] = ['queued', 'running', 'paused', 'success', 'error', 'cancelled']
-
 /** Adds `starflow runs …`. */
 export function addRunsCommands(program: Command, outputFor: OutputFor): void {
   const runs = program
@@ -34,7 +32,7 @@ export function addRunsCommands(program: Command, outputFor: OutputFor): void {
     .description('The runs that runners execute, wherever the environment says they are kept.')
   withJson(runs.command('list').description('List runs, the newest first, page by page.'))
     .option('--flow <slug>', 'of this flow only')
-    .option('--status <status>', `one of ${STATUSES.join(', ')}`)
+    .option('--status <status>', `one of ${RUN_STATUSES.join(', ')}`)
     .option('--workspace <name>', 'of this workspace only (default: of all)')
     .option('--limit <runs>', 'how many at most', '20')
     .option('--before <cursor>', 'the page after the one that gave this cursor')
@@ -221,12 +219,12 @@ function notInState(runId: string, status: RunStatus, done: 'cancelled' | 'retri
 }
 
 function checkStatus(text: string): RunStatus {
-  const status = STATUSES.find((each) => each === text)
+  const status = RUN_STATUSES.find((each) => each === text)
   if (status !== undefined) return status
   throw new StarflowError({
     code: 'SF610',
     message: `--status cannot be "${text}".`,
-    detail: `A run has one of the statuses ${STATUSES.join(', ')}.`,
+    detail: `A run has one of the statuses ${RUN_STATUSES.join(', ')}.`,
     hint: 'Leave it out for runs of every status.',
   })
 }

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../engine/clock.ts'
-import { LAG_INTERVAL_MS, LAG_PAGE_MS, LAG_WARN_MS } from '../numbers.ts'
+import { LAG_INTERVAL_MS, LAG_PAGE_MS, LAG_PATIENCE_MS, LAG_WARN_MS } from '../numbers.ts'
 import { RepeatingTask } from '../runner/repeating-task.ts'
 import { failureParts } from '../runner/runner-events.ts'
 import type { Service } from '../runner/service.ts'
@@ -13,6 +13,7 @@ export interface LagWatchOptions {
   readonly onEvent: (event: MirrorEvent) => void
   readonly clock?: Clock
   readonly intervalMs?: number
+  readonly patienceMs?: number
   readonly warnMs?: number
   readonly pageMs?: number
 }
@@ -27,10 +28,11 @@ export class LagWatch implements Service {
   #lag: MirrorLag | undefined
 
   constructor(options: LagWatchOptions) {
-    const { clock = systemClock, intervalMs = LAG_INTERVAL_MS, onEvent } = options
+    const { clock = systemClock, intervalMs = LAG_INTERVAL_MS, patienceMs = LAG_PATIENCE_MS, onEvent } = options
     this.#options = options
     this.#task = new RepeatingTask({
-      ...{ clock, intervalMs },
+      // A tier that does not answer at all must not keep the next look waiting.
+      ...{ clock, intervalMs, patienceMs },
       once: () => this.#measure(),
       onFailure: (error) => onEvent({ level: 'warn', event: 'mirror.lag_failed', ...failureParts(error) }),
     })

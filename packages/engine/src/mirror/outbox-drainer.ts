@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../engine/clock.ts'
 import { DRAIN_BATCH_CHANGES, DRAIN_BATCH_RUNS, DRAIN_INTERVAL_MS, DRAIN_PATIENCE_MS } from '../numbers.ts'
+import { ENDED_STATUSES } from '../run-record.ts'
 import { RepeatingTask } from '../runner/repeating-task.ts'
 import { failureParts } from '../runner/runner-events.ts'
 import type { Service } from '../runner/service.ts'
@@ -16,7 +17,7 @@ export interface OutboxDrainerOptions {
   readonly intervalMs?: number
 }
 
-const ENDS: ReadonlySet<unknown> = new Set(['success', 'error', 'cancelled'])
+const ENDS: ReadonlySet<unknown> = new Set(ENDED_STATUSES)
 
 /**
  * Brings what was written to the warm tier, four times a second. Any number of processes may do so: what one of them has taken the

@@ -123,6 +123,17 @@ describe('while the warm tier is down', () => {
   })
 })
 
+test('a warm tier that never answers hides no lag', async () => {
+  const [warm, events] = [new MemoryWarmTier(), log()]
+  const adapter = await mirroring(warm)
+  warm.advance = () => new Promise(() => {})
+  started(new LagWatch({ source, warm, onEvent: events.record, intervalMs: 5, patienceMs: 50 }))
+  await events.seen('mirror.lag_failed')
+  await new Engine({ adapter }).run(reporting, 1)
+  await store.advance(2500)
+  expect(await events.seen('mirror.lag')).toMatchObject({ lagLevel: 'warn' })
+})
+
 describe('the sweep', () => {
   const warm = new PostgresWarmTier(stores.gateway)
   const sweep = async () => {

@@ -2,8 +2,9 @@ import type { Json } from '@starflow/dsl'
 import type { ActiveNode, LiveRun, MirroredRun } from '../../src/mirror/live-run.ts'
 import type { MirrorChange } from '../../src/mirror/mirror-source.ts'
 import type { Correction, WarmTier } from '../../src/mirror/warm-tier.ts'
+import { ENDED_STATUSES } from '../../src/run-record.ts'
 
-const ENDS = new Set(['success', 'error', 'cancelled'])
+const ENDS = new Set<unknown>(ENDED_STATUSES)
 
 /** The warm tier in the memory of this process, with an outage to switch on. */
 export class MemoryWarmTier implements WarmTier {

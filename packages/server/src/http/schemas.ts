@@ -1,3 +1,4 @@
+import { RUN_STATUSES } from '@starflow/engine'
 import { z } from 'zod'
 import { MAX_PAGE_SIZE, PAGE_SIZE } from '../numbers.ts'
 import { PLACEMENTS, STEP_STATUSES } from '../runs/run-placement.ts'
@@ -12,7 +13,7 @@ export const slug = z.string().min(1).max(128)
 export const placement = z
   .enum(PLACEMENTS)
   .describe('queue: step queues and their workers. runner: as a whole on a runner.')
-export const runStatus = z.enum(['queued', 'running', 'paused', 'success', 'error', 'cancelled'])
+export const runStatus = z.enum(RUN_STATUSES)
 const instant = z.iso.datetime()
 
 /** A number in a query: text that is a whole number. */

@@ -135,5 +135,3 @@ export interface ResumedWait extends ResumeAnswer {
   readonly runId: string
   readonly step: string
 }
-
-export const ENDED: readonly RunStatus[] = ['success', 'error', 'cancelled']

@@ -1,15 +1,13 @@
 import { StarflowError } from '@starflow/errors'
-import type { RunClaim, RunStatus } from '../../run-record.ts'
+import { ENDED_STATUSES, type RunClaim } from '../../run-record.ts'
 import { instant, type RunRow } from './run-row.ts'
 import type { Transaction } from './state-database.ts'
 
 /** Whoever writes a run: with the claim that it was bound to, or without one. */
 export type Writer = RunClaim | undefined
 
-const ENDS: readonly RunStatus[] = ['success', 'error', 'cancelled']
-
 export function hasEnded(run: RunRow): boolean {
-  return ENDS.includes(run.status)
+  return ENDED_STATUSES.includes(run.status)
 }
 
 /** The row, whoever asks. */

@@ -1,7 +1,6 @@
-import { DEFAULT_ENV } from '@starflow/engine'
+import { DEFAULT_ENV, ENDED_STATUSES } from '@starflow/engine'
 import { z } from 'zod'
 import type { RunDirectory } from '../../runs/run-directory.ts'
-import { ENDED } from '../../runs/run-placement.ts'
 import { type Endpoint, endpoint } from '../endpoint.ts'
 import { eventStream } from '../event-stream.ts'
 import * as schema from '../schemas.ts'
@@ -116,7 +115,7 @@ function events(runs: RunDirectory): Endpoint {
         }
       }
       const follower = await runs.follow(scope, runId, headers.get('last-event-id') ?? query.after)
-      const hasEnded = async () => ENDED.includes((await runs.read(scope, runId)).status)
+      const hasEnded = async () => ENDED_STATUSES.includes((await runs.read(scope, runId)).status)
       return await eventStream({ follower, hasEnded, signal })
     },
   })
