@@ -12,6 +12,9 @@ export const DENO_BINARIES = {
   '2.1': `${REPOSITORY}/e2e/node_modules/deno-2-1-linux-x64/deno`,
 } as const
 
+/** Bun, in which worker programs run too. */
+export const BUN_BINARY = `${REPOSITORY}/e2e/node_modules/bun-linux-x64/bin/bun`
+
 export interface Ended {
   readonly exitCode: number | null
   readonly stdout: string

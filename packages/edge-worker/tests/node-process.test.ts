@@ -1,11 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { createInterface } from 'node:readline'
+import type { ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { StarflowSql } from '@starflow/core'
 import { Flow } from '@starflow/dsl'
 import { afterEach, describe, expect, test } from 'vitest'
 import { testDatabase } from '../../../tests/support/test-database.ts'
 import { workerFunctionOn } from './support/running-function.ts'
+import { startWorkerProgram, type WorkerProgram, type WorkerProgramKind } from './support/worker-program.ts'
 
 const { sql, url } = await testDatabase()
 const core = new StarflowSql(sql)
@@ -15,47 +15,13 @@ afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL')
 })
 
-interface Ended {
-  readonly code: number | null
-  readonly signal: NodeJS.Signals | null
-}
-
 const CLOCK = fileURLToPath(new URL('./support/shifted-clock.ts', import.meta.url))
 
 /** A worker program in Node. */
-function startProcess(
-  kind: 'flow' | 'failing once' | 'halting' | 'queue',
-  name: string,
-  env: Record<string, string> = {},
-) {
-  const program = fileURLToPath(new URL('./support/node-worker.ts', import.meta.url))
-  const child = spawn(process.execPath, ['--import', 'tsx', program, kind, name], {
-    stdio: ['pipe', 'pipe', 'pipe'],
-    env: { ...process.env, STARFLOW_DB_URL: url, STARFLOW_LOG_FORMAT: 'json', STARFLOW_FUNCTION_NAME: name, ...env },
-  })
-  children.push(child)
-  const lines: string[] = []
-  let changed: (() => void)[] = []
-  for (const stream of [child.stdout, child.stderr]) {
-    createInterface({ input: stream }).on('line', (line) => {
-      lines.push(line)
-      const waiting = changed
-      changed = []
-      for (const wake of waiting) wake()
-    })
-  }
-  const ended = new Promise<Ended>((resolve) => child.on('exit', (code, signal) => resolve({ code, signal })))
-  /** The n-th line that says this. */
-  const said = async (text: string, count = 1): Promise<string> => {
-    for (;;) {
-      const found = lines.filter((line) => line.includes(text))[count - 1]
-      if (found !== undefined) return found
-      const outcome = await Promise.race([new Promise<void>((resolve) => changed.push(resolve)), ended])
-      if (outcome !== undefined)
-        throw new Error(`It ended (${outcome.code}) without saying ${text}:\n${lines.join('\n')}`)
-    }
-  }
-  return { child, said, ended, lines }
+function startProcess(kind: WorkerProgramKind, name: string, env?: Record<string, string>): WorkerProgram {
+  const program = startWorkerProgram({ databaseUrl: url, kind, name, env })
+  children.push(program.child)
+  return program
 }
 
 async function until(condition: () => Promise<boolean>): Promise<void> {

@@ -221,7 +221,8 @@ describe('processes that share a state file', { timeout: 120_000 }, () => {
     for (const { child } of runners) child.stdin?.write('go\n')
     expect(await Promise.all(runners.map(({ ended }) => ended))).toEqual([0, 0, 0, 0])
     const shares = runners.map(({ lines }) => lines.filter((line) => line.startsWith('claimed ')))
-    expect(Math.min(...shares.map(({ length }) => length))).toBeGreaterThan(0)
+    // They did race; how fair the operating system is to each of them is not ours.
+    expect(shares.filter(({ length }) => length > 0).length).toBeGreaterThan(1)
     const claimed = shares.flat()
     expect(claimed.toSorted()).toEqual(queued.map((runId) => `claimed ${runId}`).toSorted())
     const { runs } = await adapter.listRuns({ limit: 500 })

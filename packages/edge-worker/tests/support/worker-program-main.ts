@@ -1,4 +1,4 @@
-// EdgeWorker as a program in Node has it. It is told what to work on, and logs to its standard output; it ends with its
+// EdgeWorker as a program in Node or Bun has it. It is told what to work on, and logs to its standard output; it ends with its
 // standard input too, since the test's process may be gone without a word.
 
 import { Flow } from '@starflow/dsl'
