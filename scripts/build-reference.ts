@@ -5,6 +5,7 @@ import { runCommandLine } from '../packages/cli/src/program.ts'
 import { ENVIRONMENT_VARIABLES } from '../packages/edge-worker/src/index.ts'
 import { ERROR_CODES } from '../packages/errors/src/index.ts'
 import { declarationsJsonSchema, describeApi, SERVER_VARIABLES } from '../packages/server/src/index.ts'
+import { apiTypes } from './reference/api-types.ts'
 import { cliReference } from './reference/cli-reference.ts'
 import { configFileReference } from './reference/config-file-reference.ts'
 import { environmentReference } from './reference/environment-reference.ts'
@@ -25,13 +26,15 @@ const PURPOSES = {
   local: 'Supabase without Docker. Node only; it knows nothing of flows.',
 }
 
+const api = describeApi('0.0.0')
+
 const pages = {
   'sql.md': sqlReference(readSchemaFiles()),
   // A code without a page is told by the tests of the errors package.
   'errors.md': errorsReference(ERROR_CODES, (code) => textOf(join(ROOT, `docs/errors/${code}.md`))),
   'environment.md': environmentReference(ENVIRONMENT_VARIABLES, SERVER_VARIABLES),
   // The cast: the page reads the parts of the description that it shows.
-  'http-api.md': httpApiReference(describeApi('0.0.0') as unknown as ApiDescription),
+  'http-api.md': httpApiReference(api as unknown as ApiDescription),
   'config-file.md': configFileReference(declarationsJsonSchema()),
   'cli.md': await cliReference(helpOf),
   'typescript.md': typescriptReference(
@@ -45,6 +48,7 @@ const pages = {
 
 const files = {
   ...Object.fromEntries(Object.entries(pages).map(([name, text]) => [`docs/reference/${name}`, text])),
+  'packages/dashboard/src/api/schema.d.ts': await apiTypes(api),
   // For editors.
   'packages/server/starflow.schema.json': `${JSON.stringify(declarationsJsonSchema(), undefined, 2)}\n`,
 }

@@ -92,7 +92,7 @@ function brokenRule(
     return `in ${name} only ${room.confined.to} may import ${packageName}: ${room.confined.why}`
   }
   if (found.isTypeOnly && isDeclaredForTypes(manifest, packageName)) return undefined
-  if (manifest !== undefined && !isDeclared(manifest, packageName)) {
+  if (manifest !== undefined && !isDeclared(room, manifest, packageName)) {
     return `${name} imports only what its package.json lists under dependencies`
   }
   return undefined
@@ -121,12 +121,13 @@ function direction(name: string, room: Room): string {
   return `${name} may import ${allowed.length === 0 ? 'no package of ours' : `only ${allowed.join(', ')}`}`
 }
 
-function isDeclared(manifest: Manifest, packageName: string): boolean {
+function isDeclared(room: Room, manifest: Manifest, packageName: string): boolean {
+  const bundled = room.isBundled === true ? manifest.devDependencies : {}
   return (
     packageName === manifest.name ||
     packageName.startsWith('node:') ||
     BUILTINS.has(packageName) ||
-    Object.hasOwn({ ...manifest.dependencies, ...manifest.peerDependencies }, packageName)
+    Object.hasOwn({ ...manifest.dependencies, ...manifest.peerDependencies, ...bundled }, packageName)
   )
 }
 

@@ -102,11 +102,8 @@ function row(name: string, place: string, isRequired: boolean, schema: Schema, d
 function typeOf(schema: Schema): string {
   if (schema.enum !== undefined) return schema.enum.map((value) => `\`${value}\``).join(', ')
   if (schema.const !== undefined) return `\`${schema.const}\``
-  if (schema.anyOf !== undefined) {
-    // A schema of any JSON lists every kind of it.
-    if (schema.anyOf.length > 3) return 'JSON'
-    return schema.anyOf.map(typeOf).join(' or ')
-  }
+  if (schema.anyOf !== undefined) return schema.anyOf.map(typeOf).join(' or ')
   if (schema.type === 'array') return `array of ${typeOf(schema.items ?? {})}`
+  // Any JSON is a pointer to the schema of it.
   return schema.format ?? [schema.type ?? 'JSON'].flat().join(' or ')
 }

@@ -30,7 +30,7 @@ export interface ServerConfig {
   readonly declarationsFile: string | undefined
   /** Proxies in front whose X-Forwarded-For is believed. */
   readonly trustedProxies: number
-  /** The folder of the dashboard's files; undefined: no dashboard. */
+  /** The folder of the dashboard's files; undefined: those of its package. */
   readonly dashboardDir: string | undefined
   /** Runs are mirrored into the warm tier, and this process helps to bring them there. */
   readonly isMirrored: boolean
@@ -163,7 +163,11 @@ export const SERVER_VARIABLES = {
     default: '`0`',
     meaning: 'how many proxies stand in front: that many entries of `X-Forwarded-For`, from its end, are believed',
   },
-  STARFLOW_DASHBOARD_DIR: { schema: text, default: 'none', meaning: 'the folder with the files of the dashboard' },
+  STARFLOW_DASHBOARD_DIR: {
+    schema: text,
+    default: 'those of `@starflow/dashboard`',
+    meaning: 'the folder with the files of another dashboard',
+  },
   STARFLOW_MIRROR: {
     schema: z.enum(['on', 'off']),
     default: '`off`',

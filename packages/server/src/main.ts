@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { dashboardFiles } from '@starflow/dashboard'
 import type { AnyFlow } from '@starflow/dsl'
 import {
   Engine,
@@ -132,7 +133,8 @@ async function compose(
     ...{ log, authenticator, trustedProxies: config.trustedProxies, stopped: streams.signal },
     checkAnswers: options.checkAnswers ?? false,
   })
-  if (role.http === 'full' && config.dashboardDir !== undefined) serveDashboard(app, config.dashboardDir)
+  const { dashboardDir } = config
+  if (role.http === 'full') serveDashboard(app, async () => dashboardDir ?? (await dashboardFiles()))
 
   // A runner sweeps by itself; without one somebody else has to find due waits and lost runners.
   const services = [

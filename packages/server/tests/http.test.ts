@@ -154,3 +154,10 @@ test('a server is described by the same schemas that check it', async () => {
     expect.arrayContaining(['200', '201', '409', '422']),
   )
 })
+
+test('every pointer of the description leads to a schema of it', async () => {
+  const { body } = await server.nobody.get('/api/openapi.json')
+  const pointers = new Set(JSON.stringify(body).match(/(?<="\$ref":")[^"]+/g))
+  expect([...pointers].sort()).toEqual(['#/components/schemas/Error', '#/components/schemas/Json'])
+  expect(Object.keys(body.components.schemas).sort()).toEqual(['Error', 'Json'])
+})

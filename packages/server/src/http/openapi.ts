@@ -23,7 +23,7 @@ export function openApiDocument(endpoints: readonly Endpoint[], version: string)
         token: { type: 'http', scheme: 'bearer', description: "A token of a workspace, or the operator's." },
         session: { type: 'apiKey', in: 'cookie', name: 'starflow_session', description: 'A sign-in of the dashboard.' },
       },
-      schemas: { Error: jsonSchema(errorBody, 'output') },
+      schemas: { Error: jsonSchema(errorBody, 'output'), Json: ANY_JSON },
     },
     paths,
   }
@@ -126,7 +126,24 @@ function refusalsOf({ access, body, takesRawBody, errors }: Endpoint) {
   )
 }
 
+const JSON_POINTER = { $ref: '#/components/schemas/Json' }
+const ANY_JSON = {
+  description: 'Any JSON.',
+  anyOf: [
+    ...['string', 'number', 'boolean', 'null'].map((type) => ({ type })),
+    { type: 'array', items: JSON_POINTER },
+    { type: 'object', additionalProperties: JSON_POINTER },
+  ],
+}
+
+/**
+ * The one schema that points to itself is any JSON, and zod gives each use of it as a definition beside it; pointers of OpenAPI
+ * begin at the document, where it stands once.
+ */
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): object {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any', reused: 'inline' })
-  return rest
+  const { $schema: _, $defs, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any', reused: 'inline' })
+  if ($defs === undefined) return rest
+  return JSON.parse(JSON.stringify(rest), (key, value) =>
+    key === '$ref' && value.startsWith('#/$defs/') ? JSON_POINTER.$ref : value,
+  )
 }

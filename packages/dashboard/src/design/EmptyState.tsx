@@ -1,0 +1,21 @@
+import type { ReactNode } from 'react'
+import styles from './EmptyState.module.css'
+
+/** There is nothing to show: why, and what would change that. */
+export function EmptyState({
+  title,
+  children,
+  action,
+}: {
+  readonly title: string
+  readonly children?: ReactNode
+  readonly action?: ReactNode
+}) {
+  return (
+    <div className={styles.empty}>
+      <p className={styles.title}>{title}</p>
+      {children !== undefined && <div className={styles.body}>{children}</div>}
+      {action}
+    </div>
+  )
+}

@@ -1,0 +1,77 @@
+import type { ReactNode } from 'react'
+import { classNames } from './class-names.ts'
+import styles from './Table.module.css'
+
+export interface Column<TRow> {
+  /** The heading, and the name of the value where a row is a card. */
+  readonly title: string
+  /** Of the table's width; widths do not follow what the cells hold, so that nothing moves when they are filled anew. */
+  readonly width: string
+  readonly cell: (row: TRow) => ReactNode
+  /** Numbers stand to the right, so that they can be compared. */
+  readonly isNumber?: boolean
+  /** The cell has no heading that needs to be read, as of buttons. */
+  readonly isTitleHidden?: boolean
+}
+
+export interface TableProps<TRow> {
+  /** What it is a table of. */
+  readonly label: string
+  readonly columns: readonly Column<TRow>[]
+  readonly rows: readonly TRow[]
+  readonly rowKey: (row: TRow) => string
+  /** Below this width rows become cards in the table's place. */
+  readonly minWidth?: string
+  /** A row that a person should see first. */
+  readonly isMarked?: (row: TRow) => boolean
+  /** Instead of rows, where there are none. */
+  readonly empty?: ReactNode
+}
+
+/** Rows with columns of fixed widths; on narrow screens each row is a card. */
+export function Table<TRow>(props: TableProps<TRow>) {
+  const { label, columns, rows, rowKey, isMarked, empty, minWidth = '44rem' } = props
+  if (rows.length === 0 && empty !== undefined) return <div className={styles.frame}>{empty}</div>
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable with the keyboard.
+    <section className={styles.frame} aria-label={label} tabIndex={0}>
+      <table className={styles.table} style={{ minWidth }}>
+        <colgroup>
+          {columns.map(({ title, width }) => (
+            <col key={title} style={{ width }} />
+          ))}
+        </colgroup>
+        <thead>
+          <tr>
+            {columns.map(({ title, isNumber, isTitleHidden }) => (
+              <th key={title} scope="col" className={classNames(isNumber && styles.number)}>
+                <span className={classNames(isTitleHidden && styles.hiddenTitle)}>{title}</span>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={rowKey(row)} className={classNames(isMarked?.(row) && styles.marked)}>
+              {columns.map(({ title, cell, isNumber }) => (
+                <td key={title} data-title={title} className={classNames(isNumber && styles.number)}>
+                  {cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
+/** The main text of a row with a smaller line below it. */
+export function TwoLines({ children, below }: { readonly children: ReactNode; readonly below?: ReactNode }) {
+  return (
+    <div className={styles.twoLines}>
+      <div className={styles.first}>{children}</div>
+      {below !== undefined && below !== null && <div className={styles.second}>{below}</div>}
+    </div>
+  )
+}

@@ -1,0 +1,4 @@
+/** One class attribute of those that apply. */
+export function classNames(...names: readonly (string | false | undefined)[]): string {
+  return names.filter(Boolean).join(' ')
+}

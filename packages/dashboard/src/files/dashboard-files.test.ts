@@ -1,0 +1,33 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { dashboardFiles } from './dashboard-files.ts'
+import { sourceHash } from './source-hash.ts'
+
+test('the files of the page are there after the first call, whoever calls at the same time, and nothing in them is inline', async () => {
+  const [folder, again] = await Promise.all([dashboardFiles(), dashboardFiles()])
+  expect(again).toBe(folder)
+  const page = readFileSync(join(folder, 'index.html'), 'utf8')
+  expect(page).toMatch(/<script type="module"[^>]* src="\/assets\/[^"]+\.js"><\/script>/)
+  expect(page).not.toMatch(/<style|<script>|\sstyle=|\son\w+=/)
+}, 60_000)
+
+test('the name of a state of the sources changes with any of them, and not with a test', () => {
+  const root = mkdtempSync(join(tmpdir(), 'starflow-sources-'))
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }))
+  const write = (file: string, text: string) => writeFileSync(join(root, file), text)
+  const hash = () => sourceHash(root, ['.'])
+  write('a.ts', '1')
+  const first = hash()
+  write('a.test.ts', '1')
+  expect(hash()).toBe(first)
+  write('a.ts', '2')
+  const second = hash()
+  expect(second).not.toBe(first)
+  write('b.ts', '')
+  expect(hash()).not.toBe(second)
+  write('a.ts', '1')
+  rmSync(join(root, 'b.ts'))
+  expect(hash()).toBe(first)
+})

@@ -1,0 +1,1 @@
+export { dashboardFiles } from './dashboard-files.ts'

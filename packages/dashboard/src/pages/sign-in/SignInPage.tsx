@@ -1,0 +1,65 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { type FormEvent, useEffect, useState } from 'react'
+import { sessionQuery, signIn } from '../../api/session.ts'
+import { Button } from '../../design/Button.tsx'
+import { ErrorNote } from '../../design/ErrorState.tsx'
+import { Field, TextInput } from '../../design/Field.tsx'
+import { Mark } from '../../shell/Shell.tsx'
+import styles from './SignInPage.module.css'
+
+/** Takes a token, which the server keeps as a cookie that no script can read, and leads back to where one was going. */
+export function SignInPage() {
+  const { from } = useSearch({ from: '/sign-in' })
+  const queryClient = useQueryClient()
+  const navigate = useNavigate()
+  const [token, setToken] = useState('')
+  const [error, setError] = useState<unknown>()
+  const [isBusy, setBusy] = useState(false)
+  useEffect(() => {
+    document.title = 'Sign in · Starflow'
+  }, [])
+
+  const submit = async (event: FormEvent) => {
+    event.preventDefault()
+    setBusy(true)
+    setError(undefined)
+    try {
+      queryClient.setQueryData(sessionQuery.queryKey, await signIn(token.trim()))
+      await navigate({ href: from ?? '/', replace: true })
+    } catch (refusal) {
+      setError(refusal)
+    } finally {
+      setBusy(false)
+    }
+  }
+
+  return (
+    <main className={styles.page}>
+      <form className={styles.form} onSubmit={submit}>
+        <div className={styles.head}>
+          <Mark size={28} />
+          <h1>Sign in to Starflow</h1>
+        </div>
+        <Field label="API token" help="The operator's token, or one that `starflow tokens create` printed.">
+          {(ids) => (
+            <TextInput
+              {...ids}
+              type="password"
+              name="token"
+              autoComplete="current-password"
+              autoFocus
+              required
+              value={token}
+              onChange={(event) => setToken(event.target.value)}
+            />
+          )}
+        </Field>
+        {error !== undefined && <ErrorNote error={error} />}
+        <Button type="submit" kind="primary" isBusy={isBusy}>
+          Sign in
+        </Button>
+      </form>
+    </main>
+  )
+}

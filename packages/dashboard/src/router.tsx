@@ -1,0 +1,148 @@
+import type { QueryClient } from '@tanstack/react-query'
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+  retainSearchParams,
+} from '@tanstack/react-router'
+import { z } from 'zod'
+import { sessionQuery } from './api/session.ts'
+import { formatSearchParams, parseSearchParams } from './search-params.ts'
+import { NotFoundPage, PageError } from './shell/PageError.tsx'
+import { Shell } from './shell/Shell.tsx'
+
+interface RouterContext {
+  readonly queryClient: QueryClient
+}
+
+const rootRoute = createRootRouteWithContext<RouterContext>()({
+  component: Outlet,
+  notFoundComponent: NotFoundPage,
+  errorComponent: PageError,
+})
+
+const signInRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/sign-in',
+  validateSearch: z.object({
+    /** An address of this page, where one was going. */
+    from: z
+      .string()
+      .regex(/^\/(?!\/)/)
+      .optional()
+      .catch(undefined),
+  }),
+  component: lazyRouteComponent(() => import('./pages/sign-in/SignInPage.tsx'), 'SignInPage'),
+})
+
+/** All pages but the sign-in: they ask who is there, and the address holds whose runs they show. */
+const signedInRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  id: '_signed-in',
+  validateSearch: z.object({
+    workspace: z
+      .string()
+      .regex(/^[\w.-]{1,64}$/)
+      .optional()
+      .catch(undefined),
+  }),
+  search: { middlewares: [retainSearchParams(['workspace'])] },
+  beforeLoad: async ({ context, location }) => {
+    const session = await context.queryClient.ensureQueryData(sessionQuery)
+    if (session === null) throw redirect({ to: '/sign-in', search: { from: location.href }, replace: true })
+  },
+  component: Shell,
+})
+
+const overviewRoute = createRoute({
+  getParentRoute: () => signedInRoute,
+  path: '/',
+  component: lazyRouteComponent(() => import('./pages/overview/OverviewPage.tsx'), 'OverviewPage'),
+})
+
+const runsRoute = createRoute({
+  getParentRoute: () => signedInRoute,
+  path: '/runs',
+  component: lazyRouteComponent(() => import('./pages/runs/RunsPage.tsx'), 'RunsPage'),
+})
+
+const runRoute = createRoute({
+  getParentRoute: () => signedInRoute,
+  path: '/runs/$runId',
+  component: lazyRouteComponent(() => import('./pages/runs/RunPage.tsx'), 'RunPage'),
+})
+
+const waitsRoute = createRoute({
+  getParentRoute: () => signedInRoute,
+  path: '/waits',
+  component: lazyRouteComponent(() => import('./pages/waits/WaitsPage.tsx'), 'WaitsPage'),
+})
+
+const flowsRoute = createRoute({
+  getParentRoute: () => signedInRoute,
+  path: '/flows',
+  component: lazyRouteComponent(() => import('./pages/flows/FlowsPage.tsx'), 'FlowsPage'),
+})
+
+const queuesRoute = createRoute({
+  getParentRoute: () => signedInRoute,
+  path: '/queues',
+  component: lazyRouteComponent(() => import('./pages/queues/QueuesPage.tsx'), 'QueuesPage'),
+})
+
+const queueRoute = createRoute({
+  getParentRoute: () => signedInRoute,
+  path: '/queues/$queue',
+  component: lazyRouteComponent(() => import('./pages/queues/QueuePage.tsx'), 'QueuePage'),
+})
+
+const workersRoute = createRoute({
+  getParentRoute: () => signedInRoute,
+  path: '/workers',
+  component: lazyRouteComponent(() => import('./pages/workers/WorkersPage.tsx'), 'WorkersPage'),
+})
+
+const runnersRoute = createRoute({
+  getParentRoute: () => signedInRoute,
+  path: '/runners',
+  component: lazyRouteComponent(() => import('./pages/runners/RunnersPage.tsx'), 'RunnersPage'),
+})
+
+const routeTree = rootRoute.addChildren([
+  signInRoute,
+  signedInRoute.addChildren([
+    overviewRoute,
+    runsRoute,
+    runRoute,
+    waitsRoute,
+    flowsRoute,
+    queuesRoute,
+    queueRoute,
+    workersRoute,
+    runnersRoute,
+  ]),
+])
+
+/** Every page and its address. */
+export function createAppRouter(queryClient: QueryClient) {
+  return createRouter({
+    routeTree,
+    context: { queryClient },
+    parseSearch: parseSearchParams,
+    stringifySearch: formatSearchParams,
+    defaultErrorComponent: PageError,
+    scrollRestoration: true,
+    // What a link leads to is there when it is pressed.
+    defaultPreload: 'intent',
+    defaultPreloadStaleTime: 0,
+  })
+}
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof createAppRouter>
+  }
+}

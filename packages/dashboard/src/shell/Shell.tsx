@@ -1,0 +1,148 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router'
+import { useEffect, useRef, useState } from 'react'
+import { LiveProvider, useLiveState } from '../api/LiveProvider.tsx'
+import type { LiveState } from '../api/live.ts'
+import { sessionQuery, signOut } from '../api/session.ts'
+import { Button, IconButton } from '../design/Button.tsx'
+import { Icon } from '../design/Icon.tsx'
+import { useToaster } from '../design/Toast.tsx'
+import { DESTINATIONS } from './navigation.ts'
+import styles from './Shell.module.css'
+import { ThemeSwitch } from './ThemeSwitch.tsx'
+import { useSession } from './use-scope.ts'
+import { useSearchKey } from './use-search-key.ts'
+import { WorkspaceSwitch } from './WorkspaceSwitch.tsx'
+
+/** What is around every page of those who are signed in: navigation, workspace, theme, and how live the figures are. */
+export function Shell() {
+  useSearchKey()
+  return (
+    <LiveProvider>
+      <div className={styles.shell}>
+        <a href="#content" className={styles.skip}>
+          Skip to the content
+        </a>
+        <Navigation />
+        <main id="content" tabIndex={-1} className={styles.content}>
+          <Outlet />
+        </main>
+      </div>
+    </LiveProvider>
+  )
+}
+
+function Navigation() {
+  const [isOpen, setOpen] = useState(false)
+  const { pathname } = useLocation()
+  const button = useRef<HTMLButtonElement>(null)
+  useEffect(() => setOpen(false), [pathname])
+  useEffect(() => {
+    if (!isOpen) return
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== 'Escape') return
+      setOpen(false)
+      button.current?.focus()
+    }
+    document.addEventListener('keydown', onKey)
+    return () => document.removeEventListener('keydown', onKey)
+  }, [isOpen])
+  return (
+    <header className={styles.bar} data-open={isOpen}>
+      <div className={styles.head}>
+        <Link to="/" className={styles.mark}>
+          <Mark />
+          Starflow
+        </Link>
+        <IconButton
+          ref={button}
+          icon={isOpen ? 'close' : 'menu'}
+          label={isOpen ? 'Close the navigation' : 'Open the navigation'}
+          aria-expanded={isOpen}
+          aria-controls="navigation"
+          className={styles.toggle}
+          onClick={() => setOpen(!isOpen)}
+        />
+      </div>
+      <div id="navigation" className={styles.folding}>
+        <WorkspaceSwitch />
+        <nav aria-label="Pages">
+          <ul className={styles.links}>
+            {DESTINATIONS.map(({ to, title, icon }) => (
+              <li key={to}>
+                <Link to={to} activeOptions={{ exact: to === '/', includeSearch: false }} className={styles.link}>
+                  <Icon name={icon} />
+                  {title}
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        <div className={styles.foot}>
+          <LiveNote />
+          <div className={styles.footRow}>
+            <ThemeSwitch />
+            <SignOutButton />
+          </div>
+        </div>
+      </div>
+    </header>
+  )
+}
+
+const LIVE_NOTES: Readonly<Record<LiveState, readonly [string, string]>> = {
+  connecting: ['connecting', 'The figures are asked again every 3 seconds.'],
+  live: ['live', 'The server tells what has changed.'],
+  polling: ['every 3 s', 'The server does not tell what changes: the figures are asked again every 3 seconds.'],
+}
+
+function LiveNote() {
+  const state = useLiveState()
+  const [text, title] = LIVE_NOTES[state]
+  return (
+    <p className={styles.live} data-state={state} title={title}>
+      {text}
+    </p>
+  )
+}
+
+function SignOutButton() {
+  const queryClient = useQueryClient()
+  const navigate = useNavigate()
+  const toaster = useToaster()
+  const { workspace } = useSession()
+  const leave = async () => {
+    try {
+      await signOut()
+    } catch (error) {
+      toaster.failed('You are still signed in.', error)
+      return
+    }
+    queryClient.clear()
+    queryClient.setQueryData(sessionQuery.queryKey, null)
+    await navigate({ to: '/sign-in', search: {} })
+  }
+  return (
+    <Button
+      kind="quiet"
+      size="small"
+      icon="signOut"
+      title={workspace === null ? 'Signed in as the operator' : `Signed in to ${workspace}`}
+      onClick={leave}
+    >
+      Sign out
+    </Button>
+  )
+}
+
+/** A flow that forks: the mark of the product. */
+export function Mark({ size = 20 }: { readonly size?: number }) {
+  return (
+    <svg width={size} height={size} viewBox="0 0 20 20" aria-hidden="true" className={styles.markImage}>
+      <path d="M5 10h3.5c2 0 1.5-5 4-5H15M8.5 10c2 0 1.5 5 4 5H15" />
+      <circle cx="4" cy="10" r="2.5" />
+      <circle cx="16" cy="5" r="2.5" />
+      <circle cx="16" cy="15" r="2.5" />
+    </svg>
+  )
+}
