@@ -1,33 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { StarflowError } from '@starflow/errors'
 import { Command, CommanderError } from 'commander'
-import { addConfigCommands } from './config/config.commands.ts'
-import { addDemoCommand } from './demo/demo.command.ts'
-import { addDeployCommand } from './deploy/deploy.command.ts'
-import { addDevCommand } from './dev/dev.command.ts'
-import { addFlowsCommands } from './flows/flows.commands.ts'
-import { addFunctionsCommands } from './functions/functions.commands.ts'
-import { addCoverageCommand } from './operations/coverage.command.ts'
-import { addDoctorCommand } from './operations/doctor.command.ts'
-import { addDrainStatusCommand } from './operations/drain-status.command.ts'
-import { addFenceCommands } from './operations/fence.command.ts'
-import { addQueuesCommands } from './operations/queues.commands.ts'
-import { addRolloutCommand } from './operations/rollout.command.ts'
-import { addWorkersCommand } from './operations/workers.command.ts'
+import { addCommands, type OutputFor } from './command-modules.ts'
 import { CommandEnded } from './output/command-ended.ts'
 import { EXIT_CODES, type ExitCode } from './output/exit-codes.ts'
-import { createOutput, type Output, type OutputStreams } from './output/output.ts'
+import { createOutput, type OutputStreams } from './output/output.ts'
 import { printError } from './output/print-error.ts'
-import { addRunCommand } from './runs/run.command.ts'
-import { addRunnerCommand } from './runs/runner.command.ts'
-import { addRunsCommands } from './runs/runs.commands.ts'
-import { addStartCommand } from './runs/start.command.ts'
-import { addWaitsCommands } from './runs/waits.commands.ts'
-import { addServerCommand } from './server/server.command.ts'
-import { addTokensCommands } from './server/tokens.commands.ts'
 
-/** The whole command line. `output` is made late, because `--json` of the command decides how it writes. */
-function createProgram(outputFor: (options: { json?: boolean }) => Output): Command {
+/** The command line, as far as these arguments need it. */
+async function createProgram(args: readonly string[], outputFor: OutputFor): Promise<Command> {
   const program = new Command('starflow')
     .description('Durable, typed flows on Supabase.')
     .version(version(), '-V, --version', 'print the version')
@@ -36,33 +17,14 @@ function createProgram(outputFor: (options: { json?: boolean }) => Output): Comm
       '\nDocumentation: the folder docs/ of the repository. Every error code has a page in docs/errors/.',
     )
     .showHelpAfterError(false)
-  addRunCommand(program, outputFor)
-  addStartCommand(program, outputFor)
-  addRunsCommands(program, outputFor)
-  addWaitsCommands(program, outputFor)
-  addRunnerCommand(program, outputFor)
-  addDevCommand(program, outputFor)
-  addFunctionsCommands(program, outputFor)
-  addFlowsCommands(program, outputFor)
-  addDemoCommand(program, outputFor)
-  addDeployCommand(program, outputFor)
-  addRolloutCommand(program, outputFor)
-  addFenceCommands(program, outputFor)
-  addDrainStatusCommand(program, outputFor)
-  addCoverageCommand(program, outputFor)
-  addQueuesCommands(program, outputFor)
-  addWorkersCommand(program, outputFor)
-  addDoctorCommand(program, outputFor)
-  addServerCommand(program, outputFor)
-  addConfigCommands(program, outputFor)
-  addTokensCommands(program, outputFor)
+  await addCommands(program, args[0], outputFor)
   return program
 }
 
 /** Runs one command line (without `node` and the script) and returns the exit code to end with. Never throws. */
 export async function runCommandLine(args: readonly string[], streams: OutputStreams = process): Promise<ExitCode> {
   const fallback = createOutput({ json: args.includes('--json') }, streams)
-  const program = createProgram(({ json = false }) => createOutput({ json }, streams))
+  const program = await createProgram(args, ({ json = false }) => createOutput({ json }, streams))
   try {
     configure(program, streams)
     await program.parseAsync(args, { from: 'user' })

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { StarflowError } from '@starflow/errors'
-import { findPostgres } from '@starflow/local'
 import postgres, { type Sql } from 'postgres'
 import { loadProject, type Project } from '../project/project.ts'
 
@@ -31,7 +30,7 @@ export async function withDatabase<T>(
   options: DatabaseOptions & { readonly mayBeEmpty?: boolean },
   work: (database: Database) => Promise<T>,
 ): Promise<T> {
-  const { url, source } = findDatabase(options, await loadProject(process.cwd()))
+  const { url, source } = await findDatabase(options, await loadProject(process.cwd()))
   const sql = connect(url, 'starflow')
   try {
     await check(sql, url, options.mayBeEmpty === true)
@@ -54,13 +53,16 @@ export function connect(url: string, applicationName: string, connections = 2): 
   )
 }
 
-function findDatabase(options: DatabaseOptions, project: Project): Pick<Database, 'url' | 'source'> {
+async function findDatabase(options: DatabaseOptions, project: Project): Promise<Pick<Database, 'url' | 'source'>> {
   if (options.databaseUrl !== undefined) return { url: options.databaseUrl, source: '--database-url' }
   const { DATABASE_URL } = process.env
   if (DATABASE_URL !== undefined && DATABASE_URL.trim() !== '') return { url: DATABASE_URL, source: 'DATABASE_URL' }
   for (const name of ['dev', 'demo'] as const) {
     const folder = join(project.stateDir, name, 'postgres')
-    const server = existsSync(join(folder, 'PG_VERSION')) ? findPostgres(folder) : undefined
+    if (!existsSync(join(folder, 'PG_VERSION'))) continue
+    // Only here: the whole local platform comes with it.
+    const { findPostgres } = await import('@starflow/local')
+    const server = findPostgres(folder)
     if (server !== undefined) return { url: server.url(), source: `starflow ${name}` }
   }
   throw new StarflowError({
