@@ -133,7 +133,7 @@ test('a person reads what handlers say, why attempts fail, and one line for each
   for (const count of [1, 2]) {
     saveByRename(`${TALKING}// edit ${count}\n`)
     await vi.waitUntil(() => output.match(/greet\.ts changed: 2 workers restarted in /g)?.length === count, {
-      timeout: 20_000,
+      timeout: 60_000,
     })
   }
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -107,15 +107,20 @@ function startCommand(command: string, args: readonly string[], cwd: string) {
       output += text
     })
   }
-  const closed = once(child, 'close').then(([code]) => {
+  const closed = once(child, 'close').then(([code, signal]) => {
     children.delete(child)
-    return { code: code as number | null, output }
+    return { code: exitCodeForShell(code, signal), output }
   })
   const saidUntil = async (text: string) => {
     await vi.waitUntil(() => output.includes(text) || child.exitCode !== null, { timeout: 60_000, interval: 20 })
     expect(output).toContain(text)
   }
   return { child, saidUntil, closed }
+}
+
+/** A signal that comes while Node takes itself down meets the system's default; a shell sees the same code then. */
+function exitCodeForShell(code: number | null, signal: NodeJS.Signals | null): number {
+  return code ?? 128 + constants.signals[signal!]
 }
 
 /** The processes that name a folder on their command line or in their environment: the command, Postgres, isolates. */
