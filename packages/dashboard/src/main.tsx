@@ -1,17 +1,16 @@
+// Before any schema is made.
+import './without-eval.ts'
 import './design/tokens.css'
 import './design/base.css'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { config } from 'zod'
 import { createQueryClient } from './api/query-client.ts'
 import { ToastProvider } from './design/Toast.tsx'
 import { createAppRouter } from './router.tsx'
 import { applyRememberedTheme } from './shell/theme.ts'
 
-// zod would try whether it may make code from text, which the policy of the server refuses and the browser reports.
-config({ jitless: true })
 applyRememberedTheme()
 
 const queryClient = createQueryClient()

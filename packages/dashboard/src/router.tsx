@@ -10,6 +10,8 @@ import {
 } from '@tanstack/react-router'
 import { z } from 'zod'
 import { sessionQuery } from './api/session.ts'
+import { queuesSearch } from './pages/queues/queues-search.ts'
+import { workersSearch } from './pages/workers/workers-search.ts'
 import { formatSearchParams, parseSearchParams } from './search-params.ts'
 import { NotFoundPage, PageError } from './shell/PageError.tsx'
 import { Shell } from './shell/Shell.tsx'
@@ -90,6 +92,7 @@ const flowsRoute = createRoute({
 const queuesRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: '/queues',
+  validateSearch: queuesSearch,
   component: lazyRouteComponent(() => import('./pages/queues/QueuesPage.tsx'), 'QueuesPage'),
 })
 
@@ -102,6 +105,7 @@ const queueRoute = createRoute({
 const workersRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: '/workers',
+  validateSearch: workersSearch,
   component: lazyRouteComponent(() => import('./pages/workers/WorkersPage.tsx'), 'WorkersPage'),
 })
 

@@ -1,5 +1,6 @@
 import { QueryCache, QueryClient } from '@tanstack/react-query'
 import { ApiError, isSignedOut } from './api-error.ts'
+import { reachability } from './reachability.ts'
 import { sessionQuery } from './session.ts'
 
 const MAX_TRIES = 3
@@ -12,8 +13,10 @@ export function createQueryClient(): QueryClient {
   const client: QueryClient = new QueryClient({
     queryCache: new QueryCache({
       onError: (error) => {
+        reachability.set(error instanceof ApiError)
         if (isSignedOut(error)) client.setQueryData(sessionQuery.queryKey, null)
       },
+      onSuccess: () => reachability.set(true),
     }),
     defaultOptions: {
       queries: {

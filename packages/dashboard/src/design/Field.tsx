@@ -105,3 +105,26 @@ export function FilterSelect({
     </label>
   )
 }
+
+/** A filter that is on or off. */
+export function FilterSwitch({
+  label,
+  isOn,
+  onChange,
+}: {
+  readonly label: string
+  readonly isOn: boolean
+  readonly onChange: (isOn: boolean) => void
+}) {
+  return (
+    <label className={styles.filter}>
+      <input
+        type="checkbox"
+        className={styles.check}
+        checked={isOn}
+        onChange={(event) => onChange(event.target.checked)}
+      />
+      {label}
+    </label>
+  )
+}

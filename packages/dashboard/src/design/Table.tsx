@@ -3,7 +3,7 @@ import { classNames } from './class-names.ts'
 import styles from './Table.module.css'
 
 export interface Column<TRow> {
-  /** The heading, and the name of the value where a row is a card. */
+  /** The heading. */
   readonly title: string
   /** Of the table's width; widths do not follow what the cells hold, so that nothing moves when they are filled anew. */
   readonly width: string
@@ -14,23 +14,30 @@ export interface Column<TRow> {
   readonly isTitleHidden?: boolean
 }
 
+export interface TableGroup {
+  readonly key: string
+  readonly heading: ReactNode
+}
+
 export interface TableProps<TRow> {
   /** What it is a table of. */
   readonly label: string
   readonly columns: readonly Column<TRow>[]
   readonly rows: readonly TRow[]
   readonly rowKey: (row: TRow) => string
-  /** Below this width rows become cards in the table's place. */
+  /** Below this width the table scrolls inside of its frame. */
   readonly minWidth?: string
   /** A row that a person should see first. */
   readonly isMarked?: (row: TRow) => boolean
+  /** Rows that follow one another with the same group stand under its heading. */
+  readonly groupOf?: (row: TRow) => TableGroup
   /** Instead of rows, where there are none. */
   readonly empty?: ReactNode
 }
 
-/** Rows with columns of fixed widths; on narrow screens each row is a card. */
+/** Rows with columns of fixed widths; on narrow screens the table scrolls, and its first column stays. */
 export function Table<TRow>(props: TableProps<TRow>) {
-  const { label, columns, rows, rowKey, isMarked, empty, minWidth = '44rem' } = props
+  const { label, columns, rows, rowKey, isMarked, groupOf, empty, minWidth = '44rem' } = props
   if (rows.length === 0 && empty !== undefined) return <div className={styles.frame}>{empty}</div>
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable with the keyboard.
@@ -50,17 +57,26 @@ export function Table<TRow>(props: TableProps<TRow>) {
             ))}
           </tr>
         </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={rowKey(row)} className={classNames(isMarked?.(row) && styles.marked)}>
-              {columns.map(({ title, cell, isNumber }) => (
-                <td key={title} data-title={title} className={classNames(isNumber && styles.number)}>
-                  {cell(row)}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
+        {groupsOf(rows, groupOf).map(({ key, heading, rows: ofGroup }) => (
+          <tbody key={key}>
+            {heading !== undefined && (
+              <tr className={styles.group}>
+                <th scope="rowgroup" colSpan={columns.length}>
+                  {heading}
+                </th>
+              </tr>
+            )}
+            {ofGroup.map((row) => (
+              <tr key={rowKey(row)} className={classNames(isMarked?.(row) && styles.marked)}>
+                {columns.map(({ title, cell, isNumber }) => (
+                  <td key={title} className={classNames(isNumber && styles.number)}>
+                    {cell(row)}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        ))}
       </table>
     </section>
   )
@@ -74,4 +90,15 @@ export function TwoLines({ children, below }: { readonly children: ReactNode; re
       {below !== undefined && below !== null && <div className={styles.second}>{below}</div>}
     </div>
   )
+}
+
+function groupsOf<TRow>(rows: readonly TRow[], groupOf: ((row: TRow) => TableGroup) | undefined) {
+  const groups: { key: string; heading: ReactNode; rows: TRow[] }[] = []
+  for (const row of rows) {
+    const { key, heading } = groupOf?.(row) ?? { key: '', heading: undefined }
+    const last = groups.at(-1)
+    if (last !== undefined && last.key === key) last.rows.push(row)
+    else groups.push({ key, heading, rows: [row] })
+  }
+  return groups
 }

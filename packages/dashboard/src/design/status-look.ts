@@ -45,7 +45,9 @@ const LOOKS = {
   fenced: { word: 'fenced', tone: 'held', mark: BARS },
   // Queues.
   covered: { word: 'covered', tone: 'good', mark: DISC },
+  idle: { word: 'idle, no worker', tone: 'quiet', mark: RING },
   uncovered: { word: 'no worker', tone: 'bad', mark: TRIANGLE },
+  gone: { word: 'queue is gone', tone: 'bad', mark: CROSS },
 } as const satisfies Readonly<Record<string, StatusLook>>
 
 export type StatusName = keyof typeof LOOKS

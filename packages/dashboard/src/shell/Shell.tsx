@@ -1,8 +1,9 @@
-import { useQueryClient } from '@tanstack/react-query'
-import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router'
-import { useEffect, useRef, useState } from 'react'
+import { useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
+import { Link, Navigate, Outlet, useLocation, useNavigate } from '@tanstack/react-router'
+import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { LiveProvider, useLiveState } from '../api/LiveProvider.tsx'
 import type { LiveState } from '../api/live.ts'
+import { reachability } from '../api/reachability.ts'
 import { sessionQuery, signOut } from '../api/session.ts'
 import { Button, IconButton } from '../design/Button.tsx'
 import { Icon } from '../design/Icon.tsx'
@@ -17,6 +18,10 @@ import { WorkspaceSwitch } from './WorkspaceSwitch.tsx'
 /** What is around every page of those who are signed in: navigation, workspace, theme, and how live the figures are. */
 export function Shell() {
   useSearchKey()
+  const { data: session } = useSuspenseQuery(sessionQuery)
+  const { href } = useLocation()
+  // It has ended while the page was open.
+  if (session === null) return <Navigate to="/sign-in" search={{ from: href }} replace />
   return (
     <LiveProvider>
       <div className={styles.shell}>
@@ -90,17 +95,20 @@ function Navigation() {
   )
 }
 
-const LIVE_NOTES: Readonly<Record<LiveState, readonly [string, string]>> = {
+const LIVE_NOTES: Readonly<Record<LiveState | 'unreached', readonly [string, string]>> = {
   connecting: ['connecting', 'The figures are asked again every 3 seconds.'],
   live: ['live', 'The server tells what has changed.'],
   polling: ['every 3 s', 'The server does not tell what changes: the figures are asked again every 3 seconds.'],
+  unreached: ['server not reached', 'The figures are those of the last answer. They are asked again every 3 seconds.'],
 }
 
 function LiveNote() {
-  const state = useLiveState()
+  const liveState = useLiveState()
+  const isReached = useSyncExternalStore(reachability.subscribe, () => reachability.isReached)
+  const state = isReached ? liveState : 'unreached'
   const [text, title] = LIVE_NOTES[state]
   return (
-    <p className={styles.live} data-state={state} title={title}>
+    <p className={styles.live} data-state={state} title={title} role="status">
       {text}
     </p>
   )
@@ -118,9 +126,9 @@ function SignOutButton() {
       toaster.failed('You are still signed in.', error)
       return
     }
+    await navigate({ to: '/sign-in', search: {} })
     queryClient.clear()
     queryClient.setQueryData(sessionQuery.queryKey, null)
-    await navigate({ to: '/sign-in', search: {} })
   }
   return (
     <Button

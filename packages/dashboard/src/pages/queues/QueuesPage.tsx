@@ -1,10 +1,82 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { functionsQuery } from '../../api/functions.ts'
+import { joined } from '../../api/joined.ts'
+import { coverageQuery, queuesQuery } from '../../api/queues.ts'
 import { EmptyState } from '../../design/EmptyState.tsx'
+import { FilterBar, FilterSwitch, SearchField } from '../../design/Field.tsx'
+import { Loaded } from '../../design/Loaded.tsx'
 import { Page } from '../../design/Page.tsx'
+import { countOf } from '../../format/count.ts'
+import { QueueTable } from './QueueTable.tsx'
+import { filterQueueRows, isInTrouble, type QueueRow, queueRows } from './queue-row.ts'
 
+/** Every queue: what waits, who serves it, and where nobody does. */
 export function QueuesPage() {
+  const search = useSearch({ from: '/_signed-in/queues' })
+  const navigate = useNavigate({ from: '/queues' })
+  const query = joined(useQuery(queuesQuery), useQuery(coverageQuery), useQuery(functionsQuery))
+  const set = (change: Partial<typeof search>) =>
+    navigate({ search: (before) => ({ ...before, ...change }), replace: true })
   return (
     <Page title="Queues">
-      <EmptyState title="This page is being built." />
+      <FilterBar>
+        <SearchField
+          label="Find a queue, flow or step"
+          placeholder="Queue, flow or step"
+          value={search.q ?? ''}
+          onChange={(q) => set({ q: q === '' ? undefined : q })}
+        />
+        <FilterSwitch
+          label="Only trouble"
+          isOn={search.trouble === 'only'}
+          onChange={(isOn) => set({ trouble: isOn ? 'only' : undefined })}
+        />
+        <Loaded query={query} placeholder={null}>
+          {([queues, routes, functions]) => <Summary rows={queueRows(queues, routes, functions)} />}
+        </Loaded>
+      </FilterBar>
+      <Loaded query={query}>
+        {([queues, routes, functions]) => {
+          const rows = queueRows(queues, routes, functions)
+          const shown = filterQueueRows(rows, { text: search.q, isTrouble: search.trouble === 'only' })
+          return <QueueTable rows={shown} empty={rows.length === 0 ? <NoQueue /> : <NothingFound search={search} />} />
+        }}
+      </Loaded>
     </Page>
+  )
+}
+
+function Summary({ rows }: { readonly rows: readonly QueueRow[] }) {
+  const trouble = rows.filter(isInTrouble).length
+  return (
+    <span>
+      {countOf(rows.length, 'queue')}, {trouble === 0 ? 'none in trouble' : `${trouble} in trouble`}
+    </span>
+  )
+}
+
+function NoQueue() {
+  return (
+    <EmptyState title="There are no queues yet.">
+      <p>A flow has its queues once a worker of it has started. Runs on runners need none.</p>
+    </EmptyState>
+  )
+}
+
+function NothingFound({
+  search,
+}: {
+  readonly search: { readonly q?: string | undefined; readonly trouble?: 'only' | undefined }
+}) {
+  return (
+    <EmptyState
+      title={search.trouble === 'only' ? 'No queue is in trouble.' : `No queue has “${search.q}” in its name.`}
+      action={
+        <Link to="/queues" search={{}}>
+          Show all queues
+        </Link>
+      }
+    />
   )
 }

@@ -1,0 +1,4 @@
+import { config } from 'zod'
+
+// zod would try whether it may make code from text, which the policy of the server refuses and the browser reports.
+config({ jitless: true })
