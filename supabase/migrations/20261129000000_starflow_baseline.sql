@@ -4896,6 +4896,66 @@ begin
 end $$;
 comment on function pgflow.worker_heartbeat(uuid) is 'Every 5 s from each worker. Answers whether to go on: running, deprecated, fenced or unknown.';
 
+-- 65_retention/prune_data_older_than.sql
+-- Runs are taken in the order of their ids, which is that of their starts and that of locks (40_run/README.md). One that somebody
+-- holds, to retry it say, is left for the next call. The rest goes from the leaves up, as the foreign keys want it. Messages of ended
+-- tasks stand in the archives of their queues; nothing reads them there, so that they go by their age.
+create function pgflow.prune_data_older_than(retention_interval interval, max_runs integer default 10000, dry_run boolean default false)
+returns bigint
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_cutoff timestamptz := pgflow.clock() - prune_data_older_than.retention_interval;
+  v_run_ids uuid[];
+  v_queue text;
+begin
+  if not coalesce(prune_data_older_than.retention_interval > interval '0', false) or not coalesce(prune_data_older_than.max_runs > 0, false) then
+    perform pgflow._raise('SF001', 'The retention is not valid.',
+      format('retention_interval is %s, and max_runs is %s.', coalesce(prune_data_older_than.retention_interval::text, 'null'), coalesce(prune_data_older_than.max_runs::text, 'null')),
+      'Give an interval above zero, for example: select pgflow.prune_data_older_than(interval ''30 days'')');
+  end if;
+  if prune_data_older_than.dry_run then
+    return (select count(*) from pgflow.runs r
+            where r.status in ('completed', 'failed', 'cancelled') and coalesce(r.completed_at, r.failed_at, r.cancelled_at) < v_cutoff);
+  end if;
+  v_run_ids := array(
+    select r.run_id from pgflow.runs r
+    where r.status in ('completed', 'failed', 'cancelled') and coalesce(r.completed_at, r.failed_at, r.cancelled_at) < v_cutoff
+    order by r.run_id
+    limit prune_data_older_than.max_runs
+    for update skip locked);
+  delete from pgflow.waits w where w.run_id = any (v_run_ids);
+  delete from pgflow.task_attempts a where a.run_id = any (v_run_ids);
+  delete from pgflow.step_tasks t where t.run_id = any (v_run_ids);
+  delete from pgflow.step_states s where s.run_id = any (v_run_ids);
+  delete from pgflow.runs r where r.run_id = any (v_run_ids);
+  for v_queue in
+    select distinct q.name from pgflow.flows f cross join lateral unnest(pgflow._flow_queues(f.flow_slug)) q (name)
+    where to_regclass(format('pgmq.%I', 'a_' || q.name)) is not null
+    order by q.name
+  loop
+    execute format('delete from pgmq.%I where archived_at < $1', 'a_' || v_queue) using v_cutoff;
+  end loop;
+  return cardinality(v_run_ids);
+end $$;
+comment on function pgflow.prune_data_older_than(interval, integer, boolean) is 'Deletes runs that ended longer ago than this, at most max_runs of them, with their steps, tasks and attempts, and archived messages of flows of that age. Returns how many runs went; with dry_run how many would, whatever their number, and deletes nothing. There is no way back.';
+
+-- 65_retention/setup_prune_data_cron.sql
+create function pgflow.setup_prune_data_cron(retention_interval interval, cron_interval text default '17 * * * *')
+returns text
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  -- Refuses what would be refused every hour.
+  perform pgflow.prune_data_older_than(setup_prune_data_cron.retention_interval, dry_run => true);
+  perform cron.schedule('pgflow_prune_data', setup_prune_data_cron.cron_interval,
+    format('select pgflow.prune_data_older_than(%L::interval)', setup_prune_data_cron.retention_interval));
+  return format('scheduled pgflow_prune_data at %s, for runs that ended %s ago', setup_prune_data_cron.cron_interval, setup_prune_data_cron.retention_interval);
+end $$;
+comment on function pgflow.setup_prune_data_cron(interval, text) is 'Schedules prune_data_older_than on pg_cron, hourly unless told otherwise. Nothing is pruned without it; to end it: select cron.unschedule(''pgflow_prune_data'').';
+
 -- 70_engine/01_tables.sql
 create schema if not exists starflow;
 comment on schema starflow is 'Whole runs that are executed by runners. Written through its functions only.';

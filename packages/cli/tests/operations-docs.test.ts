@@ -174,6 +174,17 @@ describe('whoever follows a page of docs/operations', () => {
     ).toEqual([{ run_id: runId }])
   }, 60_000)
 
+  test('retention.md deletes what ended long ago, once and from then on', async () => {
+    await sql`create extension if not exists pg_cron`
+    const [old, open] = await core.startFlows('ordersV1', [{ id: 1 }, { id: 2 }])
+    await sql`select pgflow.cancel_run(${old!})`
+    await sql`update pgflow.runs set started_at = started_at - interval '1 year', cancelled_at = cancelled_at - interval '1 year'`
+    const outcomes = await followPage('retention.md')
+    expect(outcomes.get("npx starflow prune --older-than '30 days' --dry-run")!.output).toContain('1 run that ended')
+    expect(await sql`select run_id from pgflow.runs`).toEqual([{ run_id: open }])
+    expect(await sql`select from cron.job where jobname = 'pgflow_prune_data'`).toHaveLength(0)
+  }, 60_000)
+
   test.each(['limits.md', 'README.md'])(
     '%s asks the doctor, who finds what this bare database lacks',
     async (page) => {

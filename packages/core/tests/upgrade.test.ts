@@ -169,6 +169,20 @@ describe('a populated database of the released line, after the migration', () =>
       { roles: '{authenticated}', qual: "(status = 'completed'::text)" },
     ])
   })
+
+  test('has its own function for old runs in the place of one that the project installed there', async () => {
+    const { sql } = await releasedDatabase()
+    await sql.unsafe(`
+      create function pgflow.prune_data_older_than(retention_interval interval) returns void language plpgsql
+      as $$ begin raise exception 'the old one'; end $$`)
+    await upgrade(sql)
+    const ended = sql`select from pgflow.runs where status <> 'started'`
+    expect((await ended).length).toBeGreaterThan(0)
+    const open = await sql`select run_id from pgflow.runs where status = 'started' order by run_id`
+    // As the project's job calls it.
+    await sql`select pgflow.prune_data_older_than(interval '1 microsecond')`
+    expect(await sql`select run_id from pgflow.runs order by run_id`).toEqual(open)
+  })
 })
 
 describe('an upgrade that cannot be is refused whole, with the reason:', () => {
