@@ -180,7 +180,7 @@ describe('whoever follows a page of docs/operations', () => {
     await sql`select pgflow.cancel_run(${old!})`
     await sql`update pgflow.runs set started_at = started_at - interval '1 year', cancelled_at = cancelled_at - interval '1 year'`
     const outcomes = await followPage('retention.md')
-    expect(outcomes.get("npx starflow prune --older-than '30 days' --dry-run")!.output).toContain('1 run that ended')
+    expect(outcomes.get('npx starflow prune --older-than 30days --dry-run')!.output).toContain('1 run that ended')
     expect(await sql`select run_id from pgflow.runs`).toEqual([{ run_id: open }])
     expect(await sql`select from cron.job where jobname = 'pgflow_prune_data'`).toHaveLength(0)
   }, 60_000)

@@ -23,7 +23,7 @@ export function addPruneCommand(program: Command, outputFor: (options: { json?: 
     program
       .command('prune')
       .description('Delete runs on step queues that ended long ago, with their tasks and archived messages.')
-      .requiredOption('--older-than <interval>', "how long ago, as Postgres writes it: '30 days', '6 months'")
+      .requiredOption('--older-than <interval>', 'how long ago, as Postgres reads it: 30days, 6months')
       .option('--dry-run', 'delete nothing; count what would go')
       .option('--yes', 'delete without asking'),
   ).action((options: PruneOptions) => runPrune(options, outputFor(options)))
@@ -71,7 +71,7 @@ function notAnInterval(olderThan: string): StarflowError {
     code: 'SF610',
     message: `"${olderThan}" is not an interval.`,
     detail: '--older-than takes what Postgres reads as an interval.',
-    hint: "For example: npx starflow prune --older-than '30 days' --dry-run",
+    hint: 'For example: npx starflow prune --older-than 30days --dry-run',
   })
 }
 
