@@ -3,3 +3,6 @@ import { runCommandLine } from './program.ts'
 
 surviveClosedPipes()
 process.exitCode = await runCommandLine(process.argv.slice(2))
+// A command that has ended ends its process, also where a handler goes on whose run was left to others; but not before all that
+// it has said is written.
+process.stdout.write('', () => process.stderr.write('', () => process.exit()))

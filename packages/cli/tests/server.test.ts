@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
 import { testDatabase } from '../../../tests/support/test-database.ts'
@@ -9,10 +10,16 @@ import { SampleProject } from './support/sample-project.ts'
 const BIN = fileURLToPath(new URL('../bin/starflow.mjs', import.meta.url))
 const OPERATOR = 'the-operators-token-of-this-test'
 
+interface Health {
+  readonly status: string
+  readonly runner: { readonly activeRuns: number }
+}
+
 const project = new SampleProject({
   'supabase/functions/_flows/greet.ts': `
     import { Flow, withStepQueues } from '@starflow/dsl'
     export const greet = withStepQueues(new Flow<{ name: string }>({ slug: 'greetV1' }).step({ slug: 'say' }, ({ name }) => 'Hello ' + name))
+    export const endless = new Flow({ slug: 'endlessV1' }).step({ slug: 'go' }, () => new Promise<void>(() => setInterval(() => {}, 1000)))
   `,
 })
 afterAll(() => project.dispose())
@@ -67,6 +74,44 @@ describe('starflow server', () => {
     expect(await events.text()).toContain('event: run_completed')
     server.child.kill('SIGTERM')
     expect(await server.ended).toBe(0)
+  })
+
+  /** A server with a run under way whose handler never returns. */
+  async function busyServer(env: Record<string, string>) {
+    const server = await startServer({
+      STARFLOW_SQLITE_PATH: `${project.root}/busy-${env.STARFLOW_DRAIN_TIMEOUT_MS}.db`,
+      ...env,
+    })
+    const url = await server.started
+    const headers = {
+      authorization: `Bearer ${OPERATOR}`,
+      'starflow-workspace': 'shop',
+      'content-type': 'application/json',
+    }
+    await fetch(`${url}/api/runs`, { method: 'POST', headers, body: JSON.stringify({ flow: 'endlessV1' }) })
+    while (((await (await fetch(`${url}/health`)).json()) as Health).runner.activeRuns === 0) await pause(50)
+    return { ...server, url }
+  }
+
+  test('ends when its drain is over, also when a handler never returns', async () => {
+    const { child, ended } = await busyServer({ STARFLOW_DRAIN_TIMEOUT_MS: '100' })
+    child.kill('SIGTERM')
+    expect(await ended).toBe(0)
+  })
+
+  test('takes signals that come together for one wish, and a later one for leave to end at once', async () => {
+    const { child, ended, url } = await busyServer({ STARFLOW_DRAIN_TIMEOUT_MS: '300000' })
+    // A terminal and npm both send it.
+    child.kill('SIGTERM')
+    child.kill('SIGINT')
+    while ((await fetch(`${url}/readyz`)).status !== 503) await pause(50)
+    child.kill('SIGINT')
+    expect(((await (await fetch(`${url}/health`)).json()) as Health).status).toBe('draining')
+    while (child.exitCode === null) {
+      child.kill('SIGTERM')
+      await pause(100)
+    }
+    expect(await ended).toBe(130)
   })
 
   test('is refused with every problem of its environment', async () => {

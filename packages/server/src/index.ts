@@ -1,7 +1,6 @@
 export { withServerStore } from './adapters/with-server-store.ts'
 export { makeApiToken } from './auth/api-token.ts'
 export { readConfig, SERVER_VARIABLES, type ServerConfig, type ServerVariable } from './config.ts'
-export { endOnSignals } from './end-on-signals.ts'
 export { describeApi } from './http/api.ts'
 export { type RunningServer, type ServerOptions, startServer } from './main.ts'
 export { ROLES, type Role, type RoleTraits } from './roles.ts'

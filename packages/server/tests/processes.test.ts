@@ -98,20 +98,6 @@ describe('an edge and a runner on one database', async () => {
     expect(await heir.ended).toBe(0)
   }, 120_000)
 
-  test('a second signal ends a draining process at once', async () => {
-    const runner = await processes.start('runner', { STARFLOW_SERVICE_ID: 'hasty' })
-    const runId = await start('hasty')
-    await processes.begunBy('hasty', ['hasty'])
-    runner.child.kill('SIGTERM')
-    await until(
-      async () => (await runner.api.get('/readyz')).status,
-      (status) => status === 503,
-    )
-    runner.child.kill('SIGTERM')
-    expect(await runner.ended).toBe(130)
-    await edge.api.post(`/api/runs/${runId}/cancel`)
-  })
-
   test('a runner with a pool claims its pool and what has none; without one, only what has none', async () => {
     const pooled = await processes.start('runner', { STARFLOW_SERVICE_ID: 'pooled', STARFLOW_RUNNER_POOL: 'gpu' })
     const gpu = (await edge.api.post('/api/runs', { flow: 'slowV1', input: { name: 'gpu' }, pool: 'gpu' })).body.runId

@@ -19,14 +19,16 @@ const PARENT_CHECK_MS = 500
  * Listens for SIGINT, SIGTERM and SIGHUP, for an output that nobody reads any longer, and for the end of the npm that runs
  * us. The second wish ends the process at once, in case tidying up hangs; child processes are then ended by the guards of
  * `@starflow/local`.
+ *
+ * @param isSilent says nothing on standard error: for what logs by itself
  */
-export function untilInterrupted(): Interruption {
+export function untilInterrupted({ isSilent = false }: { readonly isSilent?: boolean } = {}): Interruption {
   const controller = new AbortController()
   let abortedAt = 0
   const onSignal = () => {
     if (!controller.signal.aborted) {
       abortedAt = Date.now()
-      process.stderr.write('Stopping … (Ctrl-C again to force)\n')
+      if (!isSilent) process.stderr.write('Stopping … (Ctrl-C again to force)\n')
       controller.abort()
     } else if (Date.now() - abortedAt >= SAME_WISH_MS) {
       process.exit(EXIT_CODES.interrupted)

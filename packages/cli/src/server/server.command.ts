@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
-import { CommandEnded } from '../output/command-ended.ts'
-import { EXIT_CODES } from '../output/exit-codes.ts'
 import type { Output } from '../output/output.ts'
+import { untilInterrupted } from '../output/until-interrupted.ts'
 import { loadProjectFlows } from '../project/load-flows.ts'
 import { loadProject } from '../project/project.ts'
 
@@ -17,13 +16,19 @@ export function addServerCommand(program: Command, outputFor: (options: { json?:
     .action(() => runServer(outputFor({})))
 }
 
-/** Until a signal; then it drains and ends with 0, so that a process manager sees an orderly end. */
+/** Until it is interrupted; then it drains and ends with 0, so that a process manager sees an orderly end. */
 async function runServer(output: Output): Promise<void> {
-  // Only here: it brings the HTTP server, SQLite and more, for which no other command should wait.
-  const { endOnSignals, startServer } = await import('@starflow/server')
-  const project = await loadProject(process.cwd())
-  const server = await startServer({ flows: await loadProjectFlows(project) })
-  if (output.isInteractive) output.line(`Listening at ${server.url} as ${server.identity.role}.`)
-  await endOnSignals(() => server.drain(), EXIT_CODES.interrupted)
-  throw new CommandEnded(EXIT_CODES.ok)
+  // Also while it starts: whoever ends it then gets an orderly end too.
+  const interruption = untilInterrupted({ isSilent: !output.isInteractive })
+  try {
+    // Only here: it brings the HTTP server, SQLite and more, for which no other command should wait.
+    const { startServer } = await import('@starflow/server')
+    const project = await loadProject(process.cwd())
+    const server = await startServer({ flows: await loadProjectFlows(project) })
+    if (output.isInteractive) output.line(`Listening at ${server.url} as ${server.identity.role}.`)
+    await interruption.ended
+    await server.drain()
+  } finally {
+    interruption.release()
+  }
 }

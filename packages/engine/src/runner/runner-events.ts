@@ -15,6 +15,7 @@ export type RunnerOwnEvent =
       readonly event: 'run.claimed'
       readonly runId: string
       readonly flowSlug: string
+      readonly workspaceId: string
       readonly claimAttempts: number
     }
   /** It could not be taken up; its lease runs out. */

@@ -236,7 +236,7 @@ export class Runner<const TFlows extends readonly AnyFlow[] = readonly AnyFlow[]
     if (flow === undefined) throw new Error(`Run ${run.runId} was claimed, but its definition is not served here.`)
     this.#emit({
       ...{ level: 'info', event: 'run.claimed', runId: run.runId, flowSlug: flow.slug },
-      claimAttempts: claim.claimAttempts,
+      ...{ workspaceId: run.workspaceId, claimAttempts: claim.claimAttempts },
     })
     const execution = await this.#engine.open(flow, claimed)
     active.begin(execution)

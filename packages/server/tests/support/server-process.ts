@@ -2,10 +2,10 @@
 
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { argv, env, exit, stdin } from 'node:process'
+import process, { argv, env, exit, stdin } from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Flow } from '@starflow/dsl'
-import { endOnSignals, startServer } from '../../src/index.ts'
+import { startServer } from '../../src/index.ts'
 
 const [folder] = argv.slice(2)
 if (folder === undefined) throw new Error('Usage: server-process.ts FOLDER')
@@ -20,5 +20,4 @@ const slow = new Flow<{ name: string }>({ slug: 'slowV1' }).step({ slug: 'work' 
 })
 
 const server = await startServer({ flows: [slow] })
-await endOnSignals(() => server.drain(), 130)
-exit(0)
+process.once('SIGTERM', () => void server.drain().then(() => exit(0)))
