@@ -25,7 +25,10 @@ interface Parameter {
 
 interface Response {
   readonly description: string
-  readonly content: { readonly 'application/json': { readonly schema: Schema } }
+  readonly content: {
+    readonly 'application/json'?: { readonly schema: Schema }
+    readonly 'text/plain'?: { readonly schema: Schema }
+  }
 }
 
 interface Schema {
@@ -69,6 +72,7 @@ const ACCESS = `| access | who may call it |
 | scope | a token; about one workspace, or every one where the operator says \`*\` |
 | workspace | a token; about exactly one workspace |
 | operator | the operator alone |
+| metrics | the operator, or whoever has the token for metrics; as a bearer token only |
 `
 
 function operationText(heading: string, operation: Operation): string {
@@ -81,16 +85,21 @@ function operationText(heading: string, operation: Operation): string {
   ]
   const takes = rows.length === 0 ? '' : `| takes | in | | |\n|---|---|---|---|\n${rows.join('\n')}\n\n`
   const answers = Object.entries(operation.responses)
-    .filter(([, { content }]) => content['application/json'].schema.type === 'object')
+    .filter(([, { content }]) => schemaOf(content).type !== undefined)
     .map(([status, { description, content }]) => {
-      const fields = Object.entries(content['application/json'].schema.properties ?? {})
+      const fields = Object.entries(schemaOf(content).properties ?? {})
       return `- ${status}: ${description}${fields.length === 0 ? '' : ` ${fields.map(([name, schema]) => `\`${name}\` (${typeOf(schema)})`).join(', ')}`}`
     })
   const refusals = Object.entries(operation.responses)
-    .filter(([, { content }]) => content['application/json'].schema.type === undefined)
+    .filter(([, { content }]) => schemaOf(content).type === undefined)
     .map(([status, { description }]) => `${status} ${description}`)
   const about = operation.description === undefined ? '' : ` ${operation.description}`
   return `### ${heading}\n\n${operation.summary}. Access: ${operation['x-access']}.${about}\n\n${takes}${answers.join('\n')}\n\nRefusals: ${refusals.join('; ')}.\n`
+}
+
+/** Only refusals have none of their own. */
+function schemaOf(content: Response['content']): Schema {
+  return (content['application/json'] ?? content['text/plain'])?.schema ?? {}
 }
 
 function row(name: string, place: string, isRequired: boolean, schema: Schema, description = ''): string {

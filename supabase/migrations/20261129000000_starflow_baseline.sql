@@ -99,6 +99,19 @@ create table pgflow.settings (
 );
 comment on table pgflow.settings is 'Settings of this database. Secrets never stand here: they come from Vault.';
 
+-- What has happened so often, for metrics. Sequences, because nothing else counts on the hot path for next to nothing: nextval holds no
+-- lock until the end of its transaction, so that nobody waits for anybody, and writes WAL once in 32 times. They are counted where it happens,
+-- also when that transaction is rolled back later, and they never go back.
+create sequence pgflow.counted_runs_started;
+create sequence pgflow.counted_runs_completed;
+create sequence pgflow.counted_runs_failed;
+create sequence pgflow.counted_runs_cancelled;
+create sequence pgflow.counted_claims;
+create sequence pgflow.counted_completions;
+create sequence pgflow.counted_failures;
+create sequence pgflow.counted_refusals;
+create sequence pgflow.counted_requeues;
+
 -- 10_foundation/_known_settings.sql
 -- Without SET options, which would keep it from being inlined. Every key: its default (null: unset) and the values it takes.
 create function pgflow._known_settings()
@@ -1823,7 +1836,7 @@ begin
       for no key update skip locked
     ) eligible
     where t.run_id = eligible.run_id and t.step_slug = eligible.step_slug and t.task_index = eligible.task_index
-    returning t.flow_slug, t.run_id, t.step_slug, t.task_index, t.message_id, t.attempts_count, t.input
+    returning t.flow_slug, t.run_id, t.step_slug, t.task_index, t.message_id, t.attempts_count, t.input, nextval('pgflow.counted_claims')
   )
   select array_agg(row('claimed', c.flow_slug, c.run_id, c.step_slug, c.task_index, c.message_id, c.attempts_count,
     case when s.step_type = 'map' then c.input
@@ -1943,7 +1956,7 @@ begin
           and not exists (select from pgflow.deps d where d.flow_slug = s.flow_slug and d.dep_slug = s.step_slug)) end
     from (select u.run_id, count(*)::integer as steps_ended from unnest(p_ended) u group by u.run_id) e
     where r.run_id = e.run_id and r.status not in ('completed', 'failed', 'cancelled')
-    returning r.run_id, r.status
+    returning r.run_id, r.status, case when r.status = 'completed' then nextval('pgflow.counted_runs_completed') end
   )
   select array_agg(c.run_id) filter (where c.status = 'completed') into v_completed from changed c;
   return v_completed;
@@ -2159,7 +2172,7 @@ begin
     from failing f
     where t.run_id = f.run_id and t.step_slug = f.step_slug and t.task_index = f.task_index and t.status = 'started'
     returning t.flow_slug, t.run_id, t.step_slug, t.task_index, t.queue_name, t.message_id, t.attempts_count, t.last_worker_id,
-              t.started_at, f.error_message, f.error_name, f.error_stack, f.is_final, f.delay
+              t.started_at, f.error_message, f.error_name, f.error_stack, f.is_final, f.delay, nextval('pgflow.counted_failures')
   ), kept as (
     insert into pgflow.task_attempts (run_id, step_slug, task_index, attempt, worker_id, started_at, ended_at, reason,
                                       error_name, error_message, error_stack)
@@ -2197,6 +2210,7 @@ as $$
 declare
   v_now timestamptz := pgflow.clock();
   v_runs uuid[] := array(select distinct f.run_id from unnest(p_failed) f);
+  v_failed_count integer;
 begin
   update pgflow.step_states s set
     status = 'failed', failed_at = greatest(v_now, s.created_at, s.started_at), error_message = f.error_message, output = null
@@ -2205,6 +2219,8 @@ begin
 
   update pgflow.runs r set status = 'failed', failed_at = greatest(v_now, r.started_at)
   where r.run_id = any (v_runs) and r.status not in ('completed', 'failed', 'cancelled');
+  get diagnostics v_failed_count = row_count;
+  perform nextval('pgflow.counted_runs_failed') from generate_series(1, v_failed_count);
 
   perform pgflow._end_unfinished_tasks(v_runs, null, 'cancelled');
 end $$;
@@ -2471,6 +2487,8 @@ create function pgflow._refused_reports(
 returns setof pgflow._refused_report
 language plpgsql
 as $$
+declare
+  v_refused_count integer;
 begin
   return query
     with reported as (
@@ -2492,6 +2510,8 @@ begin
       or not exists (
         select from unnest(case u.status when 'completed' then p_completed else p_failed end) a
         where a.run_id = u.run_id and a.step_slug = u.step_slug and a.task_index = u.task_index);
+  get diagnostics v_refused_count = row_count;
+  perform nextval('pgflow.counted_refusals') from generate_series(1, v_refused_count);
 end $$;
 
 -- 40_run/_release_dependents.sql
@@ -2720,7 +2740,8 @@ begin
     where u.status = 'completed' and u.problem is null
       and t.run_id = u.run_id and t.step_slug = u.step_slug and t.task_index = u.task_index and t.status = 'started'
       and (p_worker_id is null or (t.attempts_count = u.attempt and t.last_worker_id = p_worker_id))
-    returning row(t.flow_slug, t.run_id, t.step_slug, t.task_index, t.queue_name, t.message_id, t.output, null)::pgflow._ended_task as task
+    returning row(t.flow_slug, t.run_id, t.step_slug, t.task_index, t.queue_name, t.message_id, t.output, null)::pgflow._ended_task as task,
+              nextval('pgflow.counted_completions')
   )
   select array_agg(c.task) into v_completed from changed c;
 
@@ -2953,7 +2974,7 @@ begin
     select coalesce(n.run_id, pgflow.new_run_id()), p_flow_slug, n.input, v_steps, v_now, v_owner, p_idempotency_key
     from unnest(p_run_ids, p_inputs) n(run_id, input)
     on conflict do nothing
-    returning run_id, input
+    returning run_id, input, nextval('pgflow.counted_runs_started')
   ), new_states as (
     insert into pgflow.step_states (flow_slug, run_id, step_slug, status, remaining_deps, created_at, started_at,
                                     completed_at, initial_tasks, remaining_tasks, output)
@@ -2998,6 +3019,7 @@ begin
     -- Without steps there is nothing to wait for.
     update pgflow.runs r set status = 'completed', completed_at = r.started_at, output = '{}'
     where r.run_id = any (v_run_ids);
+    perform nextval('pgflow.counted_runs_completed') from unnest(v_run_ids);
     perform pgflow._send_events(v_run_ids, null, null, v_run_ids);
   else
     perform pgflow._advance(v_ended, v_ready, v_failed, v_run_ids, p_not_before, p_opened => v_opened);
@@ -3119,6 +3141,7 @@ begin
     update pgflow.runs r set status = 'cancelled', cancelled_at = greatest(pgflow.clock(), r.started_at), cancel_reason = left(reason, 2000)
     where r.run_id = cancel_run.run_id
     returning * into v_run;
+    perform nextval('pgflow.counted_runs_cancelled');
     perform pgflow._end_unfinished_tasks(array[cancel_run.run_id], null, 'cancelled');
     perform pgflow._send_run_event(v_run, 'run:cancelled', jsonb_build_object('cancelled_at', v_run.cancelled_at, 'reason', v_run.cancel_reason));
   end if;
@@ -3854,6 +3877,7 @@ begin
     returning t as task
   )
   select array_agg(c.task) into v_requeued from changed c;
+  perform nextval('pgflow.counted_requeues') from unnest(v_requeued);
   perform count(*)
   from (select r.queue_name, array_agg(r.message_id) as ids from unnest(v_requeued) r group by r.queue_name order by r.queue_name) q
   cross join lateral pgflow.set_vt_batch(q.queue_name, q.ids, array_fill(0, array[cardinality(q.ids)]));
@@ -4390,6 +4414,29 @@ create view pgflow._queue_functions as
          coalesce('fenced by ' || f.fenced_by, f.disabled_reason, case when not f.enabled then 'disabled' end)
   from pgflow.worker_functions f
   where not exists (select from pgflow.worker_function_queues q where q.function_name = f.function_name);
+
+-- 60_worker/_queue_measures.sql
+-- One pass over the oldest 10 000 messages of a queue: how many there are, how many a worker has taken and not settled (hidden by a
+-- read, and not by a delay: of a task, it is started), and how long the oldest has been there. And how many messages were ever sent and
+-- archived, which Postgres counts by itself: rows inserted into the two tables of the queue. Null: the queue is gone.
+create function pgflow._queue_measures(
+  p_queue_name text, out depth integer, out in_flight integer, out oldest_age interval, out sent_count bigint, out archived_count bigint)
+returns record
+language plpgsql stable
+as $$
+begin
+  execute format(
+    'select count(*), count(*) filter (where q.vt > clock_timestamp() and q.read_ct > 0 and coalesce((
+              select t.status from pgflow.step_tasks t where t.queue_name = $1 and t.message_id = q.msg_id and t.message_id is not null
+            ), ''started'') = ''started''),
+            clock_timestamp() - min(q.enqueued_at)
+     from (select m.msg_id, m.vt, m.read_ct, m.enqueued_at from pgmq.%I m order by m.msg_id limit 10000) q',
+    pgmq.format_table_name(p_queue_name, 'q')) into depth, in_flight, oldest_age using p_queue_name;
+  sent_count := pg_stat_get_tuples_inserted(to_regclass(format('pgmq.%I', pgmq.format_table_name(p_queue_name, 'q'))));
+  archived_count := pg_stat_get_tuples_inserted(to_regclass(format('pgmq.%I', pgmq.format_table_name(p_queue_name, 'a'))));
+exception when undefined_table then
+  depth := null;
+end $$;
 
 -- 60_worker/_queue_was_served.sql
 -- Remembers that a worker served its queue until now: ensure_workers waits for a queue's next worker for a while, and not
@@ -5172,6 +5219,14 @@ comment on column starflow.worker_jobs.error is 'Of the last attempt that failed
 comment on column starflow.worker_jobs.is_permanent is 'The worker said that no further attempt can help.';
 comment on column starflow.worker_jobs.lost_leases is 'How many workers have taken it and were not heard of again, since it was queued by its step.';
 
+-- As pgflow.counted_*.
+create sequence starflow.counted_runs_started;
+create sequence starflow.counted_runs_succeeded;
+create sequence starflow.counted_runs_failed;
+create sequence starflow.counted_runs_cancelled;
+create sequence starflow.counted_claims;
+create sequence starflow.counted_losses;
+
 -- 70_engine/_append_event.sql
 -- The caller holds the run.
 create function starflow._append_event(p_run_id uuid, p_event_type text, p_node_id text, p_payload jsonb)
@@ -5285,6 +5340,8 @@ begin
     -- Runs may last longer than the 24 days that the column can tell.
     duration_ms = least(greatest(coalesce(p_duration_ms, extract(epoch from v_now - p_run.started_at) * 1000), 0), 2147483647)
   where r.id = p_run.id;
+  perform nextval(case p_status when 'success' then 'starflow.counted_runs_succeeded' when 'error' then 'starflow.counted_runs_failed'
+                  else 'starflow.counted_runs_cancelled' end::regclass);
   delete from starflow.workflow_waits w where w.run_id = p_run.id and w.status = 'open';
   delete from starflow.workflow_session_vars v where v.run_id = p_run.id and v.keep_until is null;
 end $$;
@@ -5406,6 +5463,7 @@ begin
   select count(*) into v_losses from starflow.workflow_run_events e
   where e.run_id = p_run.id and e.id > coalesce(v_progress_id, 0) and e.event_type = 'runner_lost';
 
+  perform nextval('starflow.counted_losses');
   perform starflow._append_event(p_run.id, 'runner_lost', null, jsonb_build_object('runner_id', p_run.leased_by, 'reason', p_reason));
   if v_losses < p_max_losses then
     perform starflow._queue_run(p_run);
@@ -5547,6 +5605,9 @@ begin
     from taken t
     where r.id = t.id and r.claim_state = t.claim_state
     returning r.*;
+  if found then
+    perform nextval('starflow.counted_claims');
+  end if;
 end $$;
 comment on function starflow.claim_next_queued_run(text, bigint, uuid[], text) is
   'Takes the oldest run that is due, of these definitions, and of this pool or nobody''s. One row, or none.';
@@ -5665,6 +5726,7 @@ begin
     pgflow.clock(), pgflow.clock() + starflow._milliseconds(delay_ms))
   on conflict do nothing;
   if found then
+    perform nextval('starflow.counted_runs_started');
     if delay_ms <= 0 then
       perform starflow._wake_runners(enqueue_run.runner_pool);
     end if;
@@ -6104,6 +6166,7 @@ begin
       on_run_start.definition_id, 'running', 'running', pgflow.clock(), pgflow.clock(), pgflow.clock())
     on conflict (id) do nothing;
     if found then
+      perform nextval('starflow.counted_runs_started');
       perform starflow._append_event(on_run_start.run_id, 'run_started', null, null);
       return;
     end if;
@@ -6454,6 +6517,8 @@ create type starflow.queue_run as (
 create type starflow.queue_run_event as (
   happened_at timestamptz, event_type text, node_id text, attempt integer, payload jsonb
 );
+-- A figure for monitoring, under the name that docs/operations/metrics.md explains.
+create type starflow.metric_sample as (metric text, labels jsonb, value double precision);
 
 -- 75_server/01_tables.sql
 -- What the server keeps beside runs: which database this is, who may ask, and whose the runs in queue placement are.
@@ -6532,6 +6597,109 @@ create unique index trigger_firings_scheduled_at_key on starflow.trigger_firings
 create index trigger_firings_unstarted_idx on starflow.trigger_firings (workspace_id, recorded_at) where status = 'recorded';
 create index trigger_firings_settled_idx on starflow.trigger_firings (settled_at) where settled_at is not null;
 comment on table starflow.trigger_firings is 'What schedules and webhooks have fired: one row per scheduled instant or delivery, with the run that it started.';
+
+-- 75_server/_count.sql
+-- What a counter has counted. Null for a sequence that was never used.
+create function starflow._count(p_sequence regclass)
+returns bigint
+language sql stable
+set search_path = ''
+as $$
+  select coalesce(pg_sequence_last_value(p_sequence), 0)
+$$;
+
+-- 75_server/_queue_metrics.sql
+-- Of each queue that a route leads to, or a worker function serves. Uncovered: nothing would claim from it now.
+create function starflow._queue_metrics()
+returns setof starflow.metric_sample
+language sql stable
+set search_path = ''
+as $$
+  with live as (
+    select w.queue_name, count(*) as workers from pgflow.workers w
+    where w.stopped_at is null and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w) group by w.queue_name
+  ), fenced as (
+    select f.queue_name, not bool_or(f.enabled) as is_fenced from pgflow._queue_functions f group by f.queue_name
+  ), queue as materialized (
+    select q.queue_name, m.*, coalesce(l.workers, 0) as live_workers, coalesce(f.is_fenced, false) as is_fenced
+    from (select queue_name from pgflow._routes union select queue_name from pgflow.worker_function_queues) q
+    cross join lateral pgflow._queue_measures(q.queue_name) m
+    left join live l on l.queue_name = q.queue_name
+    left join fenced f on f.queue_name = q.queue_name
+  )
+  select x.metric, jsonb_build_object('queue', q.queue_name), x.value
+  from queue q
+  cross join lateral (values
+    ('starflow_queue_depth', q.depth::double precision),
+    ('starflow_queue_in_flight', q.in_flight),
+    ('starflow_queue_oldest_age_seconds', case when q.depth is not null then coalesce(extract(epoch from q.oldest_age), 0) end),
+    ('starflow_queue_sent_total', q.sent_count),
+    ('starflow_queue_archived_total', q.archived_count),
+    ('starflow_queue_live_workers', q.live_workers),
+    ('starflow_queue_uncovered', (q.depth is null or q.is_fenced or q.live_workers = 0)::integer)
+  ) x (metric, value)
+  where x.value is not null
+$$;
+
+-- 75_server/_run_metrics.sql
+-- Of runs and what they wait for, in both placements. What is open is counted up to 10 000, along indexes that hold only that.
+create function starflow._run_metrics()
+returns setof starflow.metric_sample
+language plpgsql stable
+set search_path = '' set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_now timestamptz := pgflow.clock();
+begin
+  return query
+    select 'starflow_runs_open', jsonb_build_object('placement', 'queue', 'status', 'running'), count(*)::double precision
+    from (select from pgflow.runs r where r.status = 'started' limit 10000) x;
+  return query
+    select 'starflow_runs_open', jsonb_build_object('placement', 'runner', 'status', s.status), s.runs::double precision
+    from (values
+      ('queued', (select count(*) from (select from starflow.workflow_runs r where r.claim_state = 'queued' and r.status = 'queued' limit 10000) x)),
+      ('running', (select count(*) from (select from starflow.workflow_runs r where r.lease_until is not null and r.status = 'running' limit 10000) x)),
+      ('paused', (select count(distinct x.run_id) from (select w.run_id from starflow.workflow_waits w where w.status = 'open' limit 10000) x))
+    ) s (status, runs);
+  return query
+    select 'starflow_open_waits', jsonb_build_object('placement', w.placement), w.waits::double precision
+    from (values
+      ('queue', (select count(*) from (select from pgflow.waits w where w.opened_at is not null limit 10000) x)),
+      ('runner', (select count(*) from (select from starflow.workflow_waits w where w.status = 'open' limit 10000) x))
+    ) w (placement, waits);
+
+  return query
+    select x.metric, jsonb_build_object('pool', p.pool), x.value
+    from (
+      select coalesce(q.runner_pool, '') as pool, count(*) as depth, extract(epoch from v_now - min(greatest(q.queued_at, q.available_at))) as oldest_age
+      from (select r.runner_pool, r.queued_at, r.available_at from starflow.workflow_runs r
+            where r.claim_state = 'queued' and r.available_at <= v_now limit 10000) q
+      group by 1
+    ) p
+    cross join lateral (values
+      ('starflow_runner_queue_depth', p.depth::double precision), ('starflow_runner_queue_oldest_age_seconds', greatest(p.oldest_age, 0))) x (metric, value);
+  return query
+    select 'starflow_runner_queue_unserved', jsonb_build_object('pool', coalesce(u.runner_pool, '')), count(*)::double precision
+    from starflow.list_unserved_runs(max_rows => 1000) u group by u.runner_pool;
+  return query
+    select 'starflow_live_runners', jsonb_build_object('pool', coalesce(w.runner_pool, '')), count(*)::double precision
+    from starflow.workflow_runners w where w.live_until > v_now group by w.runner_pool;
+  return query
+    select x.metric, '{}'::jsonb, x.value
+    from (select count(*)::double precision as held, count(*) filter (where r.lease_until < v_now)::double precision as overdue
+          from starflow.workflow_runs r where r.lease_until is not null) l
+    cross join lateral (values ('starflow_leases_held', l.held), ('starflow_leases_overdue', l.overdue)) x (metric, value);
+
+  return query
+    select 'starflow_worker_jobs', jsonb_build_object('kind', j.kind, 'status', j.status), count(*)::double precision
+    from (select q.kind, 'queued' as status from starflow.worker_jobs q where q.status = 'queued'
+          union all select l.kind, 'leased' from starflow.worker_jobs l where l.lease_until is not null) j
+    group by j.kind, j.status;
+  return query
+    select 'starflow_worker_jobs_oldest_age_seconds', jsonb_build_object('kind', j.kind),
+           greatest(extract(epoch from v_now - min(j.created_at)), 0)::double precision
+    from starflow.worker_jobs j where j.status = 'queued' group by j.kind;
+end $$;
 
 -- 75_server/advance_schedule.sql
 create function starflow.advance_schedule(workspace_id text, trigger_name text, fired_until timestamptz)
@@ -6629,6 +6797,45 @@ begin
 end $$;
 comment on function starflow.list_queue_runs(text, text, text, text, uuid, integer) is
   'Runs in queue placement with whose they are, the newest first; what is null is not filtered by. For the next page give the last run id.';
+
+-- 75_server/metrics.sql
+-- Cheap enough for every few seconds: bounded passes over queues, and indexes that hold only what is open. One value, because an
+-- API in front may bound the rows of an answer.
+create function starflow.metrics(warn_ms bigint default 2000, page_ms bigint default 30000)
+returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return (
+  select jsonb_build_object(
+    'samples', jsonb_agg(s),
+    'lag', case when starflow._is_mirrored() then (select to_jsonb(l) from starflow.outbox_lag(metrics.warn_ms, metrics.page_ms) l) end)
+  from (
+    select * from starflow._queue_metrics()
+    union all select * from starflow._run_metrics()
+    union all select c.metric, c.labels, starflow._count(c.sequence::regclass)
+    from (values
+      ('starflow_runs_started_total', '{"placement": "queue"}'::jsonb, 'pgflow.counted_runs_started'),
+      ('starflow_runs_started_total', '{"placement": "runner"}', 'starflow.counted_runs_started'),
+      ('starflow_runs_ended_total', '{"placement": "queue", "status": "success"}', 'pgflow.counted_runs_completed'),
+      ('starflow_runs_ended_total', '{"placement": "queue", "status": "error"}', 'pgflow.counted_runs_failed'),
+      ('starflow_runs_ended_total', '{"placement": "queue", "status": "cancelled"}', 'pgflow.counted_runs_cancelled'),
+      ('starflow_runs_ended_total', '{"placement": "runner", "status": "success"}', 'starflow.counted_runs_succeeded'),
+      ('starflow_runs_ended_total', '{"placement": "runner", "status": "error"}', 'starflow.counted_runs_failed'),
+      ('starflow_runs_ended_total', '{"placement": "runner", "status": "cancelled"}', 'starflow.counted_runs_cancelled'),
+      ('starflow_task_claims_total', '{}', 'pgflow.counted_claims'),
+      ('starflow_task_settles_total', '{"outcome": "completed"}', 'pgflow.counted_completions'),
+      ('starflow_task_settles_total', '{"outcome": "failed"}', 'pgflow.counted_failures'),
+      ('starflow_stale_reports_total', '{}', 'pgflow.counted_refusals'),
+      ('starflow_stalled_requeues_total', '{}', 'pgflow.counted_requeues'),
+      ('starflow_run_claims_total', '{}', 'starflow.counted_claims'),
+      ('starflow_leases_lost_total', '{}', 'starflow.counted_losses')
+    ) c (metric, labels, sequence)
+  ) s);
+end $$;
+comment on function starflow.metrics(bigint, bigint) is
+  'What monitoring asks of this database: { samples: [{ metric, labels, value }], lag }, lag as outbox_lag tells it, while runs are mirrored. docs/operations/metrics.md explains each.';
 
 -- 75_server/open_schedules.sql
 -- A read, but for schedules that are new.
@@ -7439,7 +7646,7 @@ begin
   if exists (select from pg_roles where rolname = 'service_role') then
     grant usage on schema starflow to service_role;
     grant select, insert, update, delete on all tables in schema starflow to service_role;
-    grant usage on all sequences in schema starflow to service_role;
+    grant usage, select on all sequences in schema starflow to service_role;
     grant execute on all functions in schema starflow to service_role;
   end if;
 end $$;
@@ -7524,6 +7731,7 @@ begin
   if exists (select from pg_roles where rolname = 'service_role') then
     grant usage on schema pgflow to service_role;
     grant select, insert, update, delete on all tables in schema pgflow to service_role;
+    grant usage, select on all sequences in schema pgflow to service_role;
     grant execute on all functions in schema pgflow to service_role;
   end if;
 end $$;
@@ -7599,6 +7807,7 @@ begin
     execute format('grant usage on schema pgflow to %I', v_role.role_name);
     if v_role.is_server then
       execute format('grant select, insert, update, delete on all tables in schema pgflow to %I', v_role.role_name);
+      execute format('grant usage, select on all sequences in schema pgflow to %I', v_role.role_name);
       execute format('grant execute on all functions in schema pgflow to %I', v_role.role_name);
     end if;
     foreach v_name in array v_role.reads loop

@@ -13,6 +13,8 @@ export interface ServerConfig {
   readonly drainTimeoutMs: number
   /** The operator's token. Undefined for a runner, which serves no API. */
   readonly apiToken: string | undefined
+  /** The token that reads metrics and nothing else. */
+  readonly metricsToken: string | undefined
   /** Whose the runs of webhooks and schedules are. Requests over HTTP bring their own workspace. */
   readonly defaultWorkspace: string
   /** What signs tokens of waits, then what only verifies them any longer. Empty: flows with a wait are refused on runners. */
@@ -91,6 +93,11 @@ export const SERVER_VARIABLES = {
     schema: text.min(MIN_API_TOKEN_LENGTH, `must have at least ${MIN_API_TOKEN_LENGTH} characters`),
     default: 'required for `edge` and `both`',
     meaning: "the operator's token",
+  },
+  STARFLOW_METRICS_TOKEN: {
+    schema: text.min(MIN_API_TOKEN_LENGTH, `must have at least ${MIN_API_TOKEN_LENGTH} characters`),
+    default: "none: only the operator's token reads `/metrics`, and a `runner` does not serve it",
+    meaning: 'a token that reads `/metrics` and nothing else, for every role',
   },
   STARFLOW_DEFAULT_WORKSPACE: {
     schema: name,
@@ -208,6 +215,9 @@ export function readConfig(env: Env): ServerConfig {
   if (ROLES[role].http === 'full' && values.STARFLOW_API_TOKEN === undefined && !isSet(env.STARFLOW_API_TOKEN)) {
     problems.push(`STARFLOW_API_TOKEN is required: STARFLOW_ROLE=${role} serves the API.`)
   }
+  if (values.STARFLOW_METRICS_TOKEN !== undefined && values.STARFLOW_METRICS_TOKEN === env.STARFLOW_API_TOKEN) {
+    problems.push('STARFLOW_METRICS_TOKEN is STARFLOW_API_TOKEN: whoever reads metrics with it could do anything.')
+  }
   if (values.STARFLOW_MIRROR === 'on' && storage?.substrate === 'sqlite') {
     problems.push('STARFLOW_MIRROR=on does not go with SQLite: a file has one process, which knows what its runs do.')
   } else if (values.STARFLOW_MIRROR === 'on' && values.SUPABASE_DB_URL === undefined) {
@@ -223,6 +233,7 @@ export function readConfig(env: Env): ServerConfig {
     port: values.STARFLOW_PORT ?? 8787,
     drainTimeoutMs: values.STARFLOW_DRAIN_TIMEOUT_MS ?? DRAIN_TIMEOUT_MS,
     apiToken: ROLES[role].http === 'full' ? values.STARFLOW_API_TOKEN : undefined,
+    metricsToken: values.STARFLOW_METRICS_TOKEN,
     waitTokenKeys: waitTokenKeysOf(values),
     heartbeatWorkspace: values.MESH_WORKSPACE ?? defaultWorkspace,
     serviceId: values.STARFLOW_SERVICE_ID ?? (role === 'runner' ? 'starflow.runner.api' : 'starflow.server.api'),

@@ -13,13 +13,18 @@ import {
 } from '@starflow/engine'
 import { type OpenStorage, openStorage } from './adapters/open-storage.ts'
 import { Authenticator } from './auth/authenticator.ts'
+import { GuessLimit } from './auth/guess-limit.ts'
+import { MetricsAuthenticator } from './auth/metrics-authenticator.ts'
 import { readConfig, type ServerConfig } from './config.ts'
-import { apiEndpoints } from './http/api.ts'
+import { apiEndpoints, healthOnlyEndpoints } from './http/api.ts'
 import { createApp } from './http/app.ts'
 import { serveDashboard } from './http/dashboard.ts'
-import { type HealthParts, healthEndpoints, type ProcessIdentity } from './http/endpoints/health.ts'
+import type { HealthParts, ProcessIdentity } from './http/endpoints/health.ts'
+import type { MetricsParts } from './http/endpoints/metrics.ts'
 import { listen } from './http/listener.ts'
 import { createLog, errorFields, type ServerLog } from './log.ts'
+import { DatabaseMetrics } from './metrics/database-metrics.ts'
+import { ProcessMetrics } from './metrics/process-metrics.ts'
 import { createMirror, type Mirror } from './mirror/mirror.ts'
 import { mirrorAlerts } from './mirror/mirror-alerts.ts'
 import { RUNNER_CONCURRENCY } from './numbers.ts'
@@ -102,11 +107,19 @@ async function compose(
   const served = await serveFlows(options.flows, new Engine({ adapter, waitHost, runnerId }))
   for (const [flow, { code }] of served.refusals) log.warn({ flow, code }, 'runners cannot execute this flow')
   const concurrency = config.concurrency ?? concurrencyOf(declarations, config.runnerPool)
+  const readiness = new Readiness()
+  const processMetrics = new ProcessMetrics({
+    ...{ version: version(), role: config.role, service: config.serviceId, isReady: () => readiness.state === 'ready' },
+    runner: role.claimLoop ? { activeRuns: () => runner?.activeRuns ?? 0, concurrency } : undefined,
+  })
+  const onRunnerEvent = (event: RunnerEvent) => {
+    logRunnerEvent(log, event)
+    processMetrics.onRunnerEvent(event)
+  }
   const runner = role.claimLoop
-    ? createRunner({ ...config, concurrency }, served, { adapter, waitHost, runnerId }, log)
+    ? createRunner({ ...config, concurrency }, served, { adapter, waitHost, runnerId, onEvent: onRunnerEvent })
     : undefined
 
-  const readiness = new Readiness()
   const streams = new AbortController()
   const identity: ProcessIdentity = {
     ...{ role: config.role, serviceId: config.serviceId, heartbeatWorkspace: config.heartbeatWorkspace },
@@ -117,20 +130,26 @@ async function compose(
     ...{ identity, readiness, activeRuns: () => runner?.activeRuns ?? 0 },
     probe: async () => void (await store.databaseId()),
   }
-  const { apiToken } = config
-  const authenticator = apiToken === undefined ? undefined : new Authenticator({ apiToken, store, now: Date.now })
+  const { apiToken, metricsToken } = config
+  const guesses = new GuessLimit(Date.now)
+  const authenticator =
+    apiToken === undefined ? undefined : new Authenticator({ apiToken, store, guesses, now: Date.now })
+  const metricsTokens = [metricsToken, apiToken].flatMap((token) => token ?? [])
+  const metrics: MetricsParts = { process: processMetrics, database: new DatabaseMetrics(storage.metrics) }
   const catalog = new FlowCatalog(options.flows)
   const runs = createRuns(config, storage, catalog, served)
   const triggers = createTriggers(config, declarations, storage, { runs, catalog, env: options.env, log })
   const app = createApp({
     endpoints:
       authenticator === undefined
-        ? healthEndpoints(health)
+        ? healthOnlyEndpoints(health, metricsTokens.length === 0 ? undefined : metrics)
         : apiEndpoints({
-            ...{ health, authenticator, runs, catalog, adapter, version: identity.version },
+            ...{ health, metrics, authenticator, runs, catalog, adapter, version: identity.version },
             ...{ operations: queues?.operations, webhooks: triggers.receiver, workerJobs: storage.workerJobs, mirror },
           }),
     ...{ log, authenticator, trustedProxies: config.trustedProxies, stopped: streams.signal },
+    metricsAuthenticator: new MetricsAuthenticator(metricsTokens, guesses),
+    onAnswered: (endpoint, status, seconds) => processMetrics.onAnswered(endpoint, status, seconds),
     checkAnswers: options.checkAnswers ?? false,
   })
   const { dashboardDir } = config
@@ -164,14 +183,11 @@ async function compose(
 function createRunner(
   { concurrency, runnerPool }: Pick<ServerConfig, 'runnerPool'> & { readonly concurrency: number },
   served: ServedFlows,
-  parts: Pick<RunnerOptions, 'adapter' | 'waitHost'> & { readonly runnerId: string },
-  log: ServerLog,
+  parts: Pick<RunnerOptions, 'adapter' | 'waitHost' | 'onEvent'> & { readonly runnerId: string },
 ): Runner {
-  const onEvent = (event: RunnerEvent) => logRunnerEvent(log, event)
   return new Runner(served.flows, {
     ...parts,
     concurrency,
-    onEvent,
     ...(runnerPool === undefined ? {} : { runnerPool }),
   })
 }

@@ -52,3 +52,9 @@ export const JOB_POLL_MS = 250
 export const MAX_JOB_ERROR_LENGTH = 10_000
 /** How long whoever is told of a mirror's lag may take to answer. */
 export const ALERT_TIMEOUT_MS = 5000
+/** How long the figures of the database that were read for one scrape are given to others. */
+export const METRICS_CACHE_MS = 1000
+/** How long the database may take to tell them; then it counts as away. */
+export const METRICS_TIMEOUT_MS = 2000
+/** The bounds of the histogram of requests, in seconds. The last ones are for long polls. */
+export const REQUEST_DURATION_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60] as const

@@ -1,6 +1,6 @@
 /** What a process serves and does, by its role: the table of the runbook, row by row. */
 export interface RoleTraits {
-  /** `full`: the API, the dashboard and health. `health`: /health and /readyz only. */
+  /** `full`: the API, the dashboard and health. `health`: /health and /readyz only; and /metrics, with a token of its own. */
   readonly http: 'full' | 'health'
   /** Takes webhooks in. */
   readonly webhooks: boolean

@@ -30,7 +30,7 @@ begin
       for no key update skip locked
     ) eligible
     where t.run_id = eligible.run_id and t.step_slug = eligible.step_slug and t.task_index = eligible.task_index
-    returning t.flow_slug, t.run_id, t.step_slug, t.task_index, t.message_id, t.attempts_count, t.input
+    returning t.flow_slug, t.run_id, t.step_slug, t.task_index, t.message_id, t.attempts_count, t.input, nextval('pgflow.counted_claims')
   )
   select array_agg(row('claimed', c.flow_slug, c.run_id, c.step_slug, c.task_index, c.message_id, c.attempts_count,
     case when s.step_type = 'map' then c.input

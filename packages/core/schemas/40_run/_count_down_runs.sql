@@ -20,7 +20,7 @@ begin
           and not exists (select from pgflow.deps d where d.flow_slug = s.flow_slug and d.dep_slug = s.step_slug)) end
     from (select u.run_id, count(*)::integer as steps_ended from unnest(p_ended) u group by u.run_id) e
     where r.run_id = e.run_id and r.status not in ('completed', 'failed', 'cancelled')
-    returning r.run_id, r.status
+    returning r.run_id, r.status, case when r.status = 'completed' then nextval('pgflow.counted_runs_completed') end
   )
   select array_agg(c.run_id) filter (where c.status = 'completed') into v_completed from changed c;
   return v_completed;

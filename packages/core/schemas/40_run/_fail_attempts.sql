@@ -31,7 +31,7 @@ begin
     from failing f
     where t.run_id = f.run_id and t.step_slug = f.step_slug and t.task_index = f.task_index and t.status = 'started'
     returning t.flow_slug, t.run_id, t.step_slug, t.task_index, t.queue_name, t.message_id, t.attempts_count, t.last_worker_id,
-              t.started_at, f.error_message, f.error_name, f.error_stack, f.is_final, f.delay
+              t.started_at, f.error_message, f.error_name, f.error_stack, f.is_final, f.delay, nextval('pgflow.counted_failures')
   ), kept as (
     insert into pgflow.task_attempts (run_id, step_slug, task_index, attempt, worker_id, started_at, ended_at, reason,
                                       error_name, error_message, error_stack)

@@ -5,6 +5,8 @@ create function pgflow._refused_reports(
 returns setof pgflow._refused_report
 language plpgsql
 as $$
+declare
+  v_refused_count integer;
 begin
   return query
     with reported as (
@@ -26,4 +28,6 @@ begin
       or not exists (
         select from unnest(case u.status when 'completed' then p_completed else p_failed end) a
         where a.run_id = u.run_id and a.step_slug = u.step_slug and a.task_index = u.task_index);
+  get diagnostics v_refused_count = row_count;
+  perform nextval('pgflow.counted_refusals') from generate_series(1, v_refused_count);
 end $$;

@@ -37,7 +37,8 @@ begin
     where u.status = 'completed' and u.problem is null
       and t.run_id = u.run_id and t.step_slug = u.step_slug and t.task_index = u.task_index and t.status = 'started'
       and (p_worker_id is null or (t.attempts_count = u.attempt and t.last_worker_id = p_worker_id))
-    returning row(t.flow_slug, t.run_id, t.step_slug, t.task_index, t.queue_name, t.message_id, t.output, null)::pgflow._ended_task as task
+    returning row(t.flow_slug, t.run_id, t.step_slug, t.task_index, t.queue_name, t.message_id, t.output, null)::pgflow._ended_task as task,
+              nextval('pgflow.counted_completions')
   )
   select array_agg(c.task) into v_completed from changed c;
 

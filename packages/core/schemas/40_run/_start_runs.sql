@@ -49,7 +49,7 @@ begin
     select coalesce(n.run_id, pgflow.new_run_id()), p_flow_slug, n.input, v_steps, v_now, v_owner, p_idempotency_key
     from unnest(p_run_ids, p_inputs) n(run_id, input)
     on conflict do nothing
-    returning run_id, input
+    returning run_id, input, nextval('pgflow.counted_runs_started')
   ), new_states as (
     insert into pgflow.step_states (flow_slug, run_id, step_slug, status, remaining_deps, created_at, started_at,
                                     completed_at, initial_tasks, remaining_tasks, output)
@@ -94,6 +94,7 @@ begin
     -- Without steps there is nothing to wait for.
     update pgflow.runs r set status = 'completed', completed_at = r.started_at, output = '{}'
     where r.run_id = any (v_run_ids);
+    perform nextval('pgflow.counted_runs_completed') from unnest(v_run_ids);
     perform pgflow._send_events(v_run_ids, null, null, v_run_ids);
   else
     perform pgflow._advance(v_ended, v_ready, v_failed, v_run_ids, p_not_before, p_opened => v_opened);

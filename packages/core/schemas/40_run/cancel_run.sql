@@ -16,6 +16,7 @@ begin
     update pgflow.runs r set status = 'cancelled', cancelled_at = greatest(pgflow.clock(), r.started_at), cancel_reason = left(reason, 2000)
     where r.run_id = cancel_run.run_id
     returning * into v_run;
+    perform nextval('pgflow.counted_runs_cancelled');
     perform pgflow._end_unfinished_tasks(array[cancel_run.run_id], null, 'cancelled');
     perform pgflow._send_run_event(v_run, 'run:cancelled', jsonb_build_object('cancelled_at', v_run.cancelled_at, 'reason', v_run.cancel_reason));
   end if;

@@ -21,6 +21,7 @@ begin
     returning t as task
   )
   select array_agg(c.task) into v_requeued from changed c;
+  perform nextval('pgflow.counted_requeues') from unnest(v_requeued);
   perform count(*)
   from (select r.queue_name, array_agg(r.message_id) as ids from unnest(v_requeued) r group by r.queue_name order by r.queue_name) q
   cross join lateral pgflow.set_vt_batch(q.queue_name, q.ids, array_fill(0, array[cardinality(q.ids)]));

@@ -212,3 +212,11 @@ comment on column starflow.worker_jobs.idempotency_key is 'The same key again wi
 comment on column starflow.worker_jobs.error is 'Of the last attempt that failed.';
 comment on column starflow.worker_jobs.is_permanent is 'The worker said that no further attempt can help.';
 comment on column starflow.worker_jobs.lost_leases is 'How many workers have taken it and were not heard of again, since it was queued by its step.';
+
+-- As pgflow.counted_*.
+create sequence starflow.counted_runs_started;
+create sequence starflow.counted_runs_succeeded;
+create sequence starflow.counted_runs_failed;
+create sequence starflow.counted_runs_cancelled;
+create sequence starflow.counted_claims;
+create sequence starflow.counted_losses;

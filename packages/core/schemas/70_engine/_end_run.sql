@@ -20,6 +20,8 @@ begin
     -- Runs may last longer than the 24 days that the column can tell.
     duration_ms = least(greatest(coalesce(p_duration_ms, extract(epoch from v_now - p_run.started_at) * 1000), 0), 2147483647)
   where r.id = p_run.id;
+  perform nextval(case p_status when 'success' then 'starflow.counted_runs_succeeded' when 'error' then 'starflow.counted_runs_failed'
+                  else 'starflow.counted_runs_cancelled' end::regclass);
   delete from starflow.workflow_waits w where w.run_id = p_run.id and w.status = 'open';
   delete from starflow.workflow_session_vars v where v.run_id = p_run.id and v.keep_until is null;
 end $$;

@@ -15,6 +15,7 @@ begin
   select count(*) into v_losses from starflow.workflow_run_events e
   where e.run_id = p_run.id and e.id > coalesce(v_progress_id, 0) and e.event_type = 'runner_lost';
 
+  perform nextval('starflow.counted_losses');
   perform starflow._append_event(p_run.id, 'runner_lost', null, jsonb_build_object('runner_id', p_run.leased_by, 'reason', p_reason));
   if v_losses < p_max_losses then
     perform starflow._queue_run(p_run);

@@ -34,6 +34,9 @@ begin
     from taken t
     where r.id = t.id and r.claim_state = t.claim_state
     returning r.*;
+  if found then
+    perform nextval('starflow.counted_claims');
+  end if;
 end $$;
 comment on function starflow.claim_next_queued_run(text, bigint, uuid[], text) is
   'Takes the oldest run that is due, of these definitions, and of this pool or nobody''s. One row, or none.';

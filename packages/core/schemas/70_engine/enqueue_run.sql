@@ -18,6 +18,7 @@ begin
     pgflow.clock(), pgflow.clock() + starflow._milliseconds(delay_ms))
   on conflict do nothing;
   if found then
+    perform nextval('starflow.counted_runs_started');
     if delay_ms <= 0 then
       perform starflow._wake_runners(enqueue_run.runner_pool);
     end if;

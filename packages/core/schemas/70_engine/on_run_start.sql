@@ -17,6 +17,7 @@ begin
       on_run_start.definition_id, 'running', 'running', pgflow.clock(), pgflow.clock(), pgflow.clock())
     on conflict (id) do nothing;
     if found then
+      perform nextval('starflow.counted_runs_started');
       perform starflow._append_event(on_run_start.run_id, 'run_started', null, null);
       return;
     end if;

@@ -6,3 +6,5 @@ create type starflow.queue_run as (
 create type starflow.queue_run_event as (
   happened_at timestamptz, event_type text, node_id text, attempt integer, payload jsonb
 );
+-- A figure for monitoring, under the name that docs/operations/metrics.md explains.
+create type starflow.metric_sample as (metric text, labels jsonb, value double precision);

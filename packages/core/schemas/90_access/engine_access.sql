@@ -13,7 +13,7 @@ begin
   if exists (select from pg_roles where rolname = 'service_role') then
     grant usage on schema starflow to service_role;
     grant select, insert, update, delete on all tables in schema starflow to service_role;
-    grant usage on all sequences in schema starflow to service_role;
+    grant usage, select on all sequences in schema starflow to service_role;
     grant execute on all functions in schema starflow to service_role;
   end if;
 end $$;

@@ -7,6 +7,7 @@ begin
   if exists (select from pg_roles where rolname = 'service_role') then
     grant usage on schema pgflow to service_role;
     grant select, insert, update, delete on all tables in schema pgflow to service_role;
+    grant usage, select on all sequences in schema pgflow to service_role;
     grant execute on all functions in schema pgflow to service_role;
   end if;
 end $$;

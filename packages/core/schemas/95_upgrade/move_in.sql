@@ -56,6 +56,7 @@ begin
     execute format('grant usage on schema pgflow to %I', v_role.role_name);
     if v_role.is_server then
       execute format('grant select, insert, update, delete on all tables in schema pgflow to %I', v_role.role_name);
+      execute format('grant usage, select on all sequences in schema pgflow to %I', v_role.role_name);
       execute format('grant execute on all functions in schema pgflow to %I', v_role.role_name);
     end if;
     foreach v_name in array v_role.reads loop

@@ -10,7 +10,9 @@ import { StarflowError } from '@starflow/errors'
 import postgres, { type Sql } from 'postgres'
 import type { Storage } from '../config.ts'
 import type { WorkerJobs } from '../jobs/worker-jobs.ts'
+import type { MetricsSource } from '../metrics/metrics-source.ts'
 import type { Tiers } from '../mirror/mirror.ts'
+import { METRICS_TIMEOUT_MS } from '../numbers.ts'
 import type { QueueOperations } from '../runs/queue-operations.ts'
 import type { RunPlacement } from '../runs/run-placement.ts'
 import type { ServerStore } from '../store/server-store.ts'
@@ -19,8 +21,10 @@ import { PostgresServerStore } from './postgres-server-store.ts'
 import { PostgresTriggerStore } from './postgres-trigger-store.ts'
 import { QueuePlacement } from './queue-placement.ts'
 import { directFunctions, restFunctions } from './sql-functions.ts'
+import { SqlMetricsSource } from './sql-metrics-source.ts'
 import { SqlQueueOperations } from './sql-queue-operations.ts'
 import { SqlWorkerJobs } from './sql-worker-jobs.ts'
+import { SqliteMetricsSource } from './sqlite-metrics-source.ts'
 import { SqliteServerStore } from './sqlite-server-store.ts'
 import { SqliteTriggerStore } from './sqlite-trigger-store.ts'
 
@@ -30,6 +34,7 @@ export interface OpenStorage {
   readonly store: ServerStore
   readonly triggers: TriggerStore
   readonly databaseId: string
+  readonly metrics: MetricsSource
   /** Undefined where there are no step queues. */
   readonly queues: { readonly placement: RunPlacement; readonly operations: QueueOperations } | undefined
   /** Undefined where external workers cannot reach any. */
@@ -62,7 +67,9 @@ async function openSqlite(path: string): Promise<OpenStorage> {
   const adapter = await LocalWorkflowStateAdapter.open({ path })
   const store = new SqliteServerStore(path)
   const triggers = new SqliteTriggerStore(path)
+  const metrics = new SqliteMetricsSource(path, adapter)
   const close = async () => {
+    metrics.close()
     await triggers.close()
     await store.close()
     await adapter.close()
@@ -71,6 +78,7 @@ async function openSqlite(path: string): Promise<OpenStorage> {
     adapter,
     store,
     triggers,
+    metrics,
     queues: undefined,
     workerJobs: undefined,
     tiers: undefined,
@@ -104,6 +112,7 @@ async function openSupabase(
   return {
     ...{ adapter, store, triggers: new PostgresTriggerStore(functions), databaseId },
     workerJobs: new SqlWorkerJobs(functions),
+    metrics: new SqlMetricsSource(restFunctions({ ...storage, timeoutMs: METRICS_TIMEOUT_MS })),
     tiers: source && {
       ...{ source, warm },
       openMirroring: (onProgressFailure) => openMirroring(adapter, { warm, onProgressFailure }),

@@ -10,7 +10,12 @@ export function scalar<T>(answer: unknown): T {
 }
 
 /** Over the API of the Supabase project (PostgREST). */
-export function restFunctions(options: { readonly url: string; readonly key: string }): SqlFunctions {
+export function restFunctions(options: {
+  readonly url: string
+  readonly key: string
+  /** What is not answered within this has failed. Default: it may take as long as it likes. */
+  readonly timeoutMs?: number
+}): SqlFunctions {
   return async (name, args) => {
     const response = await fetch(`${options.url}/rest/v1/rpc/${name}`, {
       method: 'POST',
@@ -21,6 +26,7 @@ export function restFunctions(options: { readonly url: string; readonly key: str
         'content-type': 'application/json',
       },
       body: JSON.stringify(args),
+      ...(options.timeoutMs === undefined ? {} : { signal: AbortSignal.timeout(options.timeoutMs) }),
     }).catch((cause: unknown) => {
       throw unavailable('It does not answer.', cause)
     })

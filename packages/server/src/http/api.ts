@@ -9,6 +9,7 @@ import type { WebhookReceiver } from '../triggers/webhook-receiver.ts'
 import type { Endpoint } from './endpoint.ts'
 import { flowEndpoints } from './endpoints/flows.ts'
 import { type HealthParts, healthEndpoints } from './endpoints/health.ts'
+import { type MetricsParts, metricsEndpoint } from './endpoints/metrics.ts'
 import { mirrorEndpoints } from './endpoints/mirror.ts'
 import { queueEndpoints } from './endpoints/queues.ts'
 import { runnerEndpoints } from './endpoints/runners.ts'
@@ -22,6 +23,7 @@ import { openApiDocument, withDescription } from './openapi.ts'
 /** What the endpoints of the whole API work with. */
 export interface ApiParts {
   readonly health: HealthParts
+  readonly metrics: MetricsParts
   readonly authenticator: Authenticator
   readonly runs: RunDirectory
   readonly catalog: FlowCatalog
@@ -35,7 +37,8 @@ export interface ApiParts {
 
 /** Every endpoint that an edge serves, its own description among them. */
 export function apiEndpoints(parts: ApiParts): readonly Endpoint[] {
-  const { health, authenticator, runs, catalog, operations, adapter, webhooks, workerJobs, mirror, version } = parts
+  const { health, metrics, authenticator, runs, catalog, operations, adapter } = parts
+  const { webhooks, workerJobs, mirror, version } = parts
   return withDescription(
     [
       ...runEndpoints(runs),
@@ -48,9 +51,15 @@ export function apiEndpoints(parts: ApiParts): readonly Endpoint[] {
       ...workerJobEndpoints(workerJobs),
       ...sessionEndpoints(authenticator),
       ...healthEndpoints(health),
+      metricsEndpoint(metrics),
     ],
     version,
   )
+}
+
+/** What a process without the API serves; metrics only where it has a token for them. */
+export function healthOnlyEndpoints(health: HealthParts, metrics: MetricsParts | undefined): readonly Endpoint[] {
+  return [...healthEndpoints(health), ...(metrics === undefined ? [] : [metricsEndpoint(metrics)])]
 }
 
 /** The description of the API without a server, for the reference. */
@@ -59,6 +68,7 @@ export function describeApi(version: string) {
   const nothing = {} as never
   const parts = {
     health: nothing,
+    metrics: nothing,
     authenticator: nothing,
     runs: nothing,
     catalog: nothing,

@@ -9,6 +9,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { z } from 'zod'
 import type { Authentication, Authenticator } from '../auth/authenticator.ts'
 import { scopeOf, WORKSPACE_HEADER } from '../auth/caller.ts'
+import type { MetricsAuthenticator } from '../auth/metrics-authenticator.ts'
 import { SESSION_COOKIE } from '../auth/session-cookie.ts'
 import { errorFields, type ServerLog } from '../log.ts'
 import { MAX_BODY_BYTES } from '../numbers.ts'
@@ -27,8 +28,11 @@ export interface AppOptions {
   readonly trustedProxies: number
   /** Aborted when the server stops: streams end. */
   readonly stopped: AbortSignal
-  /** Undefined where every endpoint is public. */
+  /** Undefined where no endpoint has a caller. */
   readonly authenticator: Authenticator | undefined
+  readonly metricsAuthenticator: MetricsAuthenticator
+  /** Told of each answer: the operation (`none` where nothing answers), its status, and how long it took. */
+  readonly onAnswered: (endpoint: string, status: number, seconds: number) => void
   /** Holds every answer against its description; for tests. */
   readonly checkAnswers: boolean
 }
@@ -65,8 +69,13 @@ export function createApp(options: AppOptions): App {
   for (const endpoint of options.endpoints) {
     app.on(endpoint.method, honoPath(endpoint.path), (context) => answer(context, endpoint, options))
   }
-  app.notFound((context) => refuse(context, notFound(context), options.log, undefined))
-  app.onError((error, context) => refuse(context, error, options.log, undefined))
+  const refuseNameless = (context: Context<Env>, error: unknown) => {
+    const response = refuse(context, error, options.log, undefined)
+    options.onAnswered('none', response.status, 0)
+    return response
+  }
+  app.notFound((context) => refuseNameless(context, notFound(context)))
+  app.onError((error, context) => refuseNameless(context, error))
   return app
 }
 
@@ -75,13 +84,10 @@ async function answer(context: Context<Env>, endpoint: Endpoint, options: AppOpt
   const response = await handled(context, endpoint, options).catch((error: unknown) =>
     refuse(context, error, options.log, endpoint),
   )
+  const ms = performance.now() - startedAt
+  options.onAnswered(endpoint.id, response.status, ms / 1000)
   options.log.debug(
-    {
-      requestId: context.get('requestId'),
-      endpoint: endpoint.id,
-      status: response.status,
-      ms: Math.round(performance.now() - startedAt),
-    },
+    { requestId: context.get('requestId'), endpoint: endpoint.id, status: response.status, ms: Math.round(ms) },
     'answered',
   )
   return response
@@ -93,7 +99,7 @@ async function handled(context: Context<Env>, endpoint: Endpoint, options: AppOp
     context.req.header('x-forwarded-for'),
     options.trustedProxies,
   )
-  const authentication = endpoint.access === 'public' ? undefined : await authenticate(context, options, address)
+  const authentication = await authenticate(context, endpoint, options, address)
   if (authentication?.via === 'cookie' && endpoint.method !== 'get') checkSameSite(context)
   const scope = authentication && scopeFor(endpoint, authentication, context.req.header(WORKSPACE_HEADER))
   const request: EndpointRequest = {
@@ -126,10 +132,21 @@ function checkAnswer(endpoint: Endpoint, { status, body }: Exclude<EndpointAnswe
   described.schema.parse(body)
 }
 
-async function authenticate(context: Context<Env>, options: AppOptions, address: string): Promise<Authentication> {
+/** Undefined where the access says all that there is to say. */
+async function authenticate(
+  context: Context<Env>,
+  { access }: Endpoint,
+  { authenticator, metricsAuthenticator }: AppOptions,
+  address: string,
+): Promise<Authentication | undefined> {
+  if (access === 'public') return undefined
   const [, bearer] = /^Bearer (.+)$/i.exec(context.req.header('authorization') ?? '') ?? []
-  if (options.authenticator === undefined) throw new Error('an endpoint needs a caller, and nobody authenticates')
-  return await options.authenticator.authenticate({ bearer, cookie: getCookie(context, SESSION_COOKIE), address })
+  if (access === 'metrics') {
+    await metricsAuthenticator.check(bearer, address)
+    return undefined
+  }
+  if (authenticator === undefined) throw new Error('an endpoint needs a caller, and nobody authenticates')
+  return await authenticator.authenticate({ bearer, cookie: getCookie(context, SESSION_COOKIE), address })
 }
 
 function scopeFor(endpoint: Endpoint, { caller }: Authentication, header: string | undefined): Scope | undefined {

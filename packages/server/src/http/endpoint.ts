@@ -10,8 +10,9 @@ import type { Scope } from '../workspace.ts'
  * - `scope`: a token; about one workspace, or, for an operator who asks for it, every one.
  * - `workspace`: a token; about exactly one workspace.
  * - `operator`: the operator alone.
+ * - `metrics`: the operator, or whoever has the token for metrics. Only as a bearer token.
  */
-export type Access = 'public' | 'caller' | 'scope' | 'workspace' | 'operator'
+export type Access = 'public' | 'caller' | 'scope' | 'workspace' | 'operator' | 'metrics'
 
 /** An endpoint of the API: the one description that requests are checked by, that is served as OpenAPI, and that tests walk. */
 export interface Endpoint {
@@ -42,6 +43,8 @@ export interface AnswerDescription {
   readonly schema: z.ZodType
   /** Beside JSON: a stream of events with `Accept: text/event-stream`. */
   readonly isStreamable?: boolean
+  /** Plain text instead of JSON. */
+  readonly isText?: boolean
 }
 
 /** A request that was checked, and who sends it. */

@@ -49,7 +49,7 @@ function operationOf(endpoint: Endpoint) {
     tags: [tag],
     summary,
     ...(description === undefined ? {} : { description }),
-    security: access === 'public' ? [] : [{ token: [] }, { session: [] }],
+    security: access === 'public' ? [] : [{ token: [] }, ...(access === 'metrics' ? [] : [{ session: [] }])],
     'x-access': access,
     parameters: [
       ...parametersOf(endpoint.params, 'path'),
@@ -91,12 +91,12 @@ function workspaceParameter(access: 'scope' | 'workspace') {
 
 function answersOf({ answers }: Endpoint) {
   return Object.fromEntries(
-    Object.entries(answers).map(([status, { description, schema, isStreamable }]) => [
+    Object.entries(answers).map(([status, { description, schema, isStreamable, isText }]) => [
       status,
       {
         description,
         content: {
-          'application/json': { schema: jsonSchema(schema, 'output') },
+          [isText === true ? 'text/plain' : 'application/json']: { schema: jsonSchema(schema, 'output') },
           ...(isStreamable === true ? { 'text/event-stream': { schema: { type: 'string' } } } : {}),
         },
       },

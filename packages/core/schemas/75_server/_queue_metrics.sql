@@ -1,0 +1,31 @@
+-- Of each queue that a route leads to, or a worker function serves. Uncovered: nothing would claim from it now.
+create function starflow._queue_metrics()
+returns setof starflow.metric_sample
+language sql stable
+set search_path = ''
+as $$
+  with live as (
+    select w.queue_name, count(*) as workers from pgflow.workers w
+    where w.stopped_at is null and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w) group by w.queue_name
+  ), fenced as (
+    select f.queue_name, not bool_or(f.enabled) as is_fenced from pgflow._queue_functions f group by f.queue_name
+  ), queue as materialized (
+    select q.queue_name, m.*, coalesce(l.workers, 0) as live_workers, coalesce(f.is_fenced, false) as is_fenced
+    from (select queue_name from pgflow._routes union select queue_name from pgflow.worker_function_queues) q
+    cross join lateral pgflow._queue_measures(q.queue_name) m
+    left join live l on l.queue_name = q.queue_name
+    left join fenced f on f.queue_name = q.queue_name
+  )
+  select x.metric, jsonb_build_object('queue', q.queue_name), x.value
+  from queue q
+  cross join lateral (values
+    ('starflow_queue_depth', q.depth::double precision),
+    ('starflow_queue_in_flight', q.in_flight),
+    ('starflow_queue_oldest_age_seconds', case when q.depth is not null then coalesce(extract(epoch from q.oldest_age), 0) end),
+    ('starflow_queue_sent_total', q.sent_count),
+    ('starflow_queue_archived_total', q.archived_count),
+    ('starflow_queue_live_workers', q.live_workers),
+    ('starflow_queue_uncovered', (q.depth is null or q.is_fenced or q.live_workers = 0)::integer)
+  ) x (metric, value)
+  where x.value is not null
+$$;
