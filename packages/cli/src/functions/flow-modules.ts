@@ -1,10 +1,9 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { copyFileSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { StarflowError } from '@starflow/errors'
-import { killAtExit, resolveDenoBinary } from '@starflow/local'
 import { foldersUpward, type Project } from '../project/project.ts'
 
 /** One flow that a module exports, with what its worker functions need. */
@@ -96,13 +95,17 @@ function missingExports(path: string, flows: readonly ExportedFlow[]): string[] 
 }
 
 async function runEvaluator(project: Project, script: string, modules: readonly string[]): Promise<ModuleReport[]> {
+  // Only here: the whole local platform comes with it.
+  const { killAtExit, resolveDenoBinary } = await import('@starflow/local')
   const mark = `${randomUUID()} `
   const args = [
     ...['run', '--no-prompt', '--allow-read', '--allow-env', '--allow-sys'],
     ...(hasNodeModules(project) ? ['--node-modules-dir=manual'] : []),
     ...[script, mark, ...modules],
   ]
-  const { exitCode, stdout, stderr } = await run(resolveDenoBinary(), args, project.root)
+  const { exitCode, stdout, stderr } = await run(resolveDenoBinary(), args, project.root, (child) =>
+    killAtExit(child.pid, 'SIGKILL'),
+  )
   const line = stdout.split('\n').find((each) => each.startsWith(mark))
   if (line !== undefined) return JSON.parse(line.slice(mark.length)) as ModuleReport[]
   throw new StarflowError({
@@ -118,11 +121,11 @@ function hasNodeModules(project: Project): boolean {
   return foldersUpward(project.root).some((folder) => existsSync(join(folder, 'node_modules')))
 }
 
-function run(command: string, args: readonly string[], cwd: string) {
+function run(command: string, args: readonly string[], cwd: string, guard: (child: ChildProcess) => () => void) {
   return new Promise<{ exitCode: number | null; stdout: string; stderr: string }>((resolve, reject) => {
     const env = { ...process.env, NO_COLOR: '1', DENO_NO_UPDATE_CHECK: '1' }
     const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
-    const letGo = killAtExit(child.pid, 'SIGKILL')
+    const letGo = guard(child)
     let stdout = ''
     let stderr = ''
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
