@@ -66,7 +66,7 @@ const TOPICS: Readonly<Record<string, readonly string[]>> = {
       'clear_lease',
       'heartbeat',
     ],
-    ...['remove_runner', 'expire_old_leases', 'list_unserved_runs', 'list_runners'],
+    ...['remove_runner', 'expire_old_leases', 'list_unserved_runs', 'list_runners', 'list_leases'],
   ),
   'Runs on runners: journal': starflow(
     ...['save_definition', 'on_run_start', 'on_node_start', 'on_node_complete', 'on_node_retry', 'on_node_error'],
@@ -84,7 +84,7 @@ const TOPICS: Readonly<Record<string, readonly string[]>> = {
     ...['open_wait', 'resume_wait', 'read_waits', 'list_open_waits', 'session_get', 'session_set', 'collect_sessions'],
   ),
   'Runs on runners: reading and steering': starflow(
-    ...['read_run', 'read_events', 'list_runs', 'cancel_run', 'retry_run'],
+    ...['read_run', 'read_events', 'read_definition', 'list_runs', 'cancel_run', 'retry_run'],
   ),
   'Worker jobs': starflow(
     ...['enqueue_worker_job', 'read_worker_job', 'cancel_worker_job', 'claim_worker_job', 'heartbeat_worker_job'],
@@ -107,7 +107,7 @@ const TOPICS: Readonly<Record<string, readonly string[]>> = {
   ),
   'The server': starflow(
     ...['database_id', 'create_api_token', 'find_api_token', 'list_api_tokens', 'revoke_api_token'],
-    ...['start_queue_run', 'list_queue_runs', 'queue_run_events', 'metrics'],
+    ...['start_queue_run', 'list_queue_runs', 'queue_run_steps', 'queue_run_tasks', 'queue_run_events', 'metrics'],
     ...['open_schedules', 'advance_schedule', 'record_instant', 'record_delivery', 'settle_firing', 'last_firing'],
     ...['unstarted_firings', 'prune_firings'],
   ),

@@ -1420,8 +1420,13 @@ create table pgflow.runs (
   constraint runs_remaining_steps_check check (remaining_steps >= 0),
   constraint status_is_valid check (status = any ('{started,failed,completed,cancelled}'))
 ) with (fillfactor = 40);
--- The only index on a changing column: it changes once, when the run ends. Recovery and "what is running" use it.
+-- Of what changes only status and failed_at are in an index: they change once, when the run ends. Recovery and "what is running" use this one.
 create index runs_active_idx on pgflow.runs (started_at) where status = 'started';
+-- Lists, by the time of the start: run ids may be anybody's and tell nothing of it. Every run adds to its right edge, twice.
+create index runs_started_at_idx on pgflow.runs (started_at, run_id);
+-- Those that did not succeed are few, and looked for among all the others; only they are added here, and once.
+create index runs_unsuccessful_idx on pgflow.runs (started_at, run_id) where status = any ('{failed,cancelled}');
+create index runs_failed_at_idx on pgflow.runs (failed_at) where failed_at is not null;
 create unique index runs_flow_slug_idempotency_key_key on pgflow.runs (flow_slug, idempotency_key) where idempotency_key is not null;
 create index runs_owner_idx on pgflow.runs (owner) where owner is not null;
 comment on table pgflow.runs is 'One execution of a flow.';
@@ -5085,6 +5090,10 @@ create index idx_workflow_runs_leaseless on starflow.workflow_runs (claim_state_
 create index idx_workflow_runs_workspace_started on starflow.workflow_runs (workspace_id, env, started_at desc);
 create index idx_workflow_runs_workspace_created on starflow.workflow_runs (workspace_id, created_at desc, id desc);
 create index idx_workflow_runs_created on starflow.workflow_runs (created_at desc, id desc);
+-- Runs that failed are few, and looked for among all the others.
+create index idx_workflow_runs_unsuccessful on starflow.workflow_runs (created_at desc, id desc) where status in ('error', 'cancelled');
+create index idx_workflow_runs_failed on starflow.workflow_runs (completed_at) where status = 'error';
+create index idx_workflow_runs_open on starflow.workflow_runs (created_at desc, id desc) where status in ('queued', 'running', 'paused');
 create index idx_workflow_runs_definition on starflow.workflow_runs (definition_id);
 create unique index idx_workflow_runs_idempotency_key on starflow.workflow_runs (workspace_id, env, idempotency_key)
   where idempotency_key is not null;
@@ -5105,6 +5114,13 @@ comment on column starflow.workflow_runs.queued_at is 'When it was queued last: 
 comment on column starflow.workflow_runs.available_at is 'Not claimed before this.';
 comment on column starflow.workflow_runs.started_at is 'When a runner executed it first.';
 comment on column starflow.workflow_runs.completed_at is 'When it succeeded or failed.';
+
+-- A run in a list: without what may be long.
+create type starflow.listed_run as (
+  id uuid, template_id text, workspace_id text, env text, status text, claim_state text, error text, definition_id uuid, runner_pool text,
+  leased_by text, lease_until timestamptz, last_heartbeat timestamptz, claim_attempts integer, created_at timestamptz, queued_at timestamptz,
+  available_at timestamptz, started_at timestamptz, completed_at timestamptz, cancelled_at timestamptz, duration_ms integer, is_found boolean
+);
 
 create table starflow.workflow_run_events (
   id bigserial not null,
@@ -5897,6 +5913,24 @@ end $$;
 comment on function starflow.heartbeat_worker_job(uuid, text, integer, bigint, text) is
   'The worker is still at it: its lease lasts from now. Refused when the job is no longer its own, or nobody waits for it: then it stops.';
 
+-- 70_engine/list_leases.sql
+create function starflow.list_leases(workspace_id text default null, max_rows integer default 100)
+returns setof starflow.listed_run
+language plpgsql stable
+set search_path = '' set plan_cache_mode = force_custom_plan
+as $$
+begin
+  return query
+    select r.id, r.template_id, r.workspace_id, r.env, r.status, r.claim_state, r.error, r.definition_id, r.runner_pool, r.leased_by,
+           r.lease_until, r.last_heartbeat, r.claim_attempts, r.created_at, r.queued_at, r.available_at, r.started_at, r.completed_at,
+           r.cancelled_at, r.duration_ms, true
+    from starflow.workflow_runs r
+    where r.lease_until is not null and (list_leases.workspace_id is null or r.workspace_id = list_leases.workspace_id)
+    order by r.lease_until, r.id
+    limit max_rows;
+end $$;
+comment on function starflow.list_leases(text, integer) is 'Runs that a runner holds; the one whose lease is over first at the top.';
+
 -- 70_engine/list_open_waits.sql
 create function starflow.list_open_waits(workspace_id text default null, max_rows integer default 100)
 returns setof starflow.workflow_waits
@@ -5933,28 +5967,60 @@ end $$;
 comment on function starflow.list_runners() is 'Runners that were heard of within the last day, with the runs they hold.';
 
 -- 70_engine/list_runs.sql
--- Planned for the filters at hand, and always in the order of an index: to sort means to read all runs for one page.
+-- Planned for the filters at hand, and always in the order of an index: to sort means to read all runs for one page. What no index
+-- tells is looked at run by run, and no further than look_at: of a page that ends there, the last row is no run of the list
+-- (is_found is false), and the next page begins behind it.
 create function starflow.list_runs(
-  workspace_id text default null, env text default null, template_id text default null, status text default null,
-  before_created_at timestamptz default null, before_id uuid default null, max_rows integer default 50)
-returns setof starflow.workflow_runs
+  workspace_id text default null, env text default null, template_id text default null, statuses text[] default null, search text default null,
+  first_id uuid default null, last_id uuid default null, created_from timestamptz default null, created_before timestamptz default null,
+  before_created_at timestamptz default null, before_id uuid default null, max_rows integer default 50, look_at integer default null)
+returns setof starflow.listed_run
 language plpgsql stable
 set search_path = '' set plan_cache_mode = force_custom_plan set enable_sort = off set enable_incremental_sort = off
-set enable_bitmapscan = off
+set enable_bitmapscan = off set max_parallel_workers_per_gather = 0 set jit = off
 as $$
+#variable_conflict use_column
+declare
+  v_run starflow.listed_run;
+  v_found integer := 0;
+  v_looked_at integer := 0;
+  -- Statuses that have an index of their own.
+  v_is_indexed boolean := list_runs.statuses <@ '{error,cancelled}' or list_runs.statuses <@ '{queued,running,paused}';
 begin
-  return query
-    select r.* from starflow.workflow_runs r
+  -- Ids are in no order of time; few begin alike, and are sorted. The setting ends with the function.
+  if first_id is not null then
+    perform set_config('enable_sort', 'on', true);
+  end if;
+  for v_run in
+    select r.id, r.template_id, r.workspace_id, r.env, r.status, r.claim_state, r.error, r.definition_id, r.runner_pool, r.leased_by,
+           r.lease_until, r.last_heartbeat, r.claim_attempts, r.created_at, r.queued_at, r.available_at, r.started_at, r.completed_at,
+           r.cancelled_at, r.duration_ms, true
+    from starflow.workflow_runs r
     where (list_runs.workspace_id is null or r.workspace_id = list_runs.workspace_id)
-      and (list_runs.env is null or r.env = list_runs.env)
-      and (list_runs.template_id is null or r.template_id = list_runs.template_id)
-      and (list_runs.status is null or r.status = list_runs.status)
+      and (first_id is null or r.id between first_id and last_id)
+      and (created_from is null or r.created_at >= created_from)
+      and (created_before is null or r.created_at < created_before)
       and (before_created_at is null or (r.created_at, r.id) < (before_created_at, before_id))
+      and (not coalesce(v_is_indexed, false) or r.status = any (list_runs.statuses))
     order by r.created_at desc, r.id desc
-    limit max_rows;
+    limit look_at
+  loop
+    v_looked_at := v_looked_at + 1;
+    continue when v_run.env <> list_runs.env or v_run.template_id is distinct from coalesce(list_runs.template_id, v_run.template_id)
+      or v_run.status <> all (list_runs.statuses)
+      or not coalesce(starts_with(v_run.id::text, search) or strpos(lower(v_run.template_id), search) > 0 or strpos(lower(v_run.error), search) > 0,
+                      search is null);
+    return next v_run;
+    v_found := v_found + 1;
+    exit when v_found = max_rows;
+  end loop;
+  if v_found < max_rows and v_looked_at = look_at then
+    v_run.is_found := false;
+    return next v_run;
+  end if;
 end $$;
-comment on function starflow.list_runs(text, text, text, text, timestamptz, uuid, integer) is
-  'Runs, the newest first; what is null is not filtered by. For the next page give created_at and id of the last row.';
+comment on function starflow.list_runs(text, text, text, text[], text, uuid, uuid, timestamptz, timestamptz, timestamptz, uuid, integer, integer) is
+  'Runs, the newest first; what is null is not filtered by. search (in lower case) is the beginning of an id, or part of flow slug or error. For the next page give created_at and id of the last row. Looks at look_at runs at most: then the last row may be one that is not found, where the next page begins.';
 
 -- 70_engine/list_unserved_runs.sql
 create function starflow.list_unserved_runs(workspace_id text default null, max_rows integer default 100)
@@ -6228,23 +6294,34 @@ end $$;
 comment on function starflow.open_wait(uuid, text, bigint, text, integer) is
   'From now on the timeout of this wait runs. A payload that arrived early is returned with it, and the wait is over. Again: no effect.';
 
+-- 70_engine/read_definition.sql
+create function starflow.read_definition(definition_id uuid)
+returns setof starflow.workflow_definitions
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return query select d.* from starflow.workflow_definitions d where d.id = read_definition.definition_id;
+end $$;
+comment on function starflow.read_definition(uuid) is 'The definition, or no row.';
+
 -- 70_engine/read_events.sql
 -- One JSON value, not rows: the REST layer of a project cuts row sets off at its max_rows without a word, and a resume that misses
 -- events would repeat work.
-create function starflow.read_events(run_id uuid, after_id bigint default 0, max_rows integer default null)
+create function starflow.read_events(run_id uuid, after_id bigint default 0, max_rows integer default null, node_id text default null)
 returns jsonb
 language plpgsql stable
-set search_path = ''
+set search_path = '' set plan_cache_mode = force_custom_plan
 as $$
 begin
   return (
     select coalesce(jsonb_agg(to_jsonb(e) || jsonb_build_object('id', e.id::text) order by e.id), '[]')
     from (select x.* from starflow.workflow_run_events x
-          where x.run_id = read_events.run_id and x.id > coalesce(after_id, 0)
+          where x.run_id = read_events.run_id and x.id > coalesce(after_id, 0) and (read_events.node_id is null or x.node_id = read_events.node_id)
           order by x.run_id, x.id limit max_rows) e);
 end $$;
-comment on function starflow.read_events(uuid, bigint, integer) is
-  'Events of a run in their order, behind after_id, as a JSON array. Ids are texts there: they may be larger than what JavaScript counts exactly.';
+comment on function starflow.read_events(uuid, bigint, integer, text) is
+  'Events of a run in their order, behind after_id, of one node where one is named, as a JSON array. Ids are texts there: they may be larger than what JavaScript counts exactly.';
 
 -- 70_engine/read_run.sql
 create function starflow.read_run(run_id uuid)
@@ -6509,9 +6586,10 @@ comment on function starflow.write_lease(uuid, text, bigint, integer) is
   'Gives a run that nobody holds its lease, outside the queue. Returns the claim_attempts that, with the runner, fence it from now on; again for the same runner: the same.';
 
 -- 75_server/00_types.sql
--- A run in queue placement with whose it is; null: nobody's, it was started in SQL.
+-- A run in queue placement with whose it is; null: nobody's, it was started in SQL. Not found: where a look ended, no run of the list.
 create type starflow.queue_run as (
-  run_id uuid, flow_slug text, workspace_id text, env text, status text, started_at timestamptz, ended_at timestamptz, error text
+  run_id uuid, flow_slug text, workspace_id text, env text, status text, started_at timestamptz, ended_at timestamptz, error text,
+  is_found boolean
 );
 -- What happened to a run in queue placement. The tables keep states, not a log: this is what can be read off them.
 create type starflow.queue_run_event as (
@@ -6519,6 +6597,11 @@ create type starflow.queue_run_event as (
 );
 -- A figure for monitoring, under the name that docs/operations/metrics.md explains.
 create type starflow.metric_sample as (metric text, labels jsonb, value double precision);
+-- An attempt of a task, how it ended (running: it has not) and by whom it was made.
+create type starflow.queue_run_attempt as (
+  task_index integer, attempt integer, outcome text, worker_id uuid, function_name text, started_at timestamptz, ended_at timestamptz,
+  error_name text, error_message text, error_stack text
+);
 
 -- 75_server/01_tables.sql
 -- What the server keeps beside runs: which database this is, who may ask, and whose the runs in queue placement are.
@@ -6554,12 +6637,13 @@ create table starflow.queue_runs (
   env text not null,
   flow_slug text not null,
   idempotency_key text,
+  -- As in pgflow.runs, where it does not change: so that a workspace's runs are listed in the order in which all are.
+  started_at timestamptz not null,
   constraint queue_runs_pkey primary key (run_id),
   -- Deferred: the row is written first, so that of two starts with one key the second waits and then finds it.
   constraint queue_runs_run_id_fkey foreign key (run_id) references pgflow.runs (run_id) on delete cascade deferrable initially deferred
 );
--- Run ids grow with time, so this is the order of a list.
-create index queue_runs_workspace_idx on starflow.queue_runs (workspace_id, run_id desc);
+create index queue_runs_workspace_idx on starflow.queue_runs (workspace_id, started_at, run_id);
 create unique index queue_runs_idempotency_key on starflow.queue_runs (workspace_id, env, idempotency_key) where idempotency_key is not null;
 comment on table starflow.queue_runs is 'Whose a run in queue placement is. The server writes it with the start; a run without a row was started in SQL, and only an operator who asks for every workspace sees it.';
 
@@ -6598,6 +6682,27 @@ create index trigger_firings_unstarted_idx on starflow.trigger_firings (workspac
 create index trigger_firings_settled_idx on starflow.trigger_firings (settled_at) where settled_at is not null;
 comment on table starflow.trigger_firings is 'What schedules and webhooks have fired: one row per scheduled instant or delivery, with the run that it started.';
 
+-- 75_server/_attempts_of_tasks.sql
+-- The attempts of some tasks of a step, those that have ended otherwise than completed and the last one of each task, in order. A task that
+-- was queued again has its last attempt among the former.
+create function starflow._attempts_of_tasks(p_run_id uuid, p_step_slug text, p_first_index integer, p_last_index integer)
+returns setof starflow.queue_run_attempt
+language sql stable
+begin atomic
+  select a.task_index, a.attempt, a.reason, a.worker_id, w.function_name, a.started_at, a.ended_at, a.error_name, a.error_message, left(a.error_stack, 16384)
+  from pgflow.task_attempts a
+  left join pgflow.workers w on w.worker_id = a.worker_id
+  where a.run_id = p_run_id and a.step_slug = p_step_slug and a.task_index between p_first_index and p_last_index
+  union all
+  select t.task_index, t.attempts_count, case t.status when 'started' then 'running' else 'completed' end, t.last_worker_id, w.function_name,
+         t.started_at, t.completed_at, null, null, null
+  from pgflow.step_tasks t
+  left join pgflow.workers w on w.worker_id = t.last_worker_id
+  where t.run_id = p_run_id and t.step_slug = p_step_slug and t.task_index between p_first_index and p_last_index
+    and t.status in ('started', 'completed') and t.started_at is not null
+  order by 1, 2;
+end;
+
 -- 75_server/_count.sql
 -- What a counter has counted. Null for a sequence that was never used.
 create function starflow._count(p_sequence regclass)
@@ -6607,6 +6712,39 @@ set search_path = ''
 as $$
   select coalesce(pg_sequence_last_value(p_sequence), 0)
 $$;
+
+-- 75_server/_json_size.sql
+-- How long a value is as JSON text. Of a large one as it is stored: to write it out only to measure it would cost more than that tells.
+create function starflow._json_size(p_value jsonb)
+returns integer
+language sql immutable
+return case when pg_column_size(p_value) > 65536 then pg_column_size(p_value) else octet_length(p_value::text) end;
+
+-- 75_server/_next_due_at.sql
+-- When the next of a step's queued tasks may begin: its message is hidden until then, by a start delay or a retry. Looks at the first
+-- hundred of them. Null: none is queued, or its message is gone.
+create function starflow._next_due_at(p_run_id uuid, p_step_slug text)
+returns timestamptz
+language plpgsql stable
+as $$
+declare
+  v_queue text;
+  v_ids bigint[];
+  v_due_at timestamptz;
+begin
+  select t.queue_name, array_agg(t.message_id) into v_queue, v_ids
+  from (select x.queue_name, x.message_id from pgflow.step_tasks x
+        where x.run_id = p_run_id and x.step_slug = p_step_slug and x.status = 'queued' and x.message_id is not null
+        order by x.task_index limit 100) t
+  group by t.queue_name limit 1;
+  if v_queue is null then
+    return null;
+  end if;
+  execute format('select min(q.vt) from pgmq.%I q where q.msg_id = any ($1)', pgmq.format_table_name(v_queue, 'q')) into v_due_at using v_ids;
+  return v_due_at;
+exception when undefined_table then
+  return null;
+end $$;
 
 -- 75_server/_queue_metrics.sql
 -- Of each queue that a route leads to, or a worker function serves. Uncovered: nothing would claim from it now.
@@ -6771,32 +6909,68 @@ $$;
 comment on function starflow.list_api_tokens(text) is 'The tokens of a workspace, or all of them.';
 
 -- 75_server/list_queue_runs.sql
--- By run id, which grows with time, so that a page is the primary key (or the index of a workspace) read backwards from where
--- the last one ended, however many runs there are. Planned for the filters at hand.
+-- In the order of an index (of all runs, or of a workspace's), read backwards from where the last page ended, however many runs there are.
+-- Planned for the filters at hand, and never to sort, which means to read all runs for one page. What no index tells is looked at run by run, and no further than look_at: of a page that ends there, the
+-- last row is no run of the list (is_found is false), and the next page begins behind it.
 create function starflow.list_queue_runs(
-  workspace_id text default null, env text default null, flow_slug text default null, status text default null, before_id uuid default null,
-  max_rows integer default 50)
+  workspace_id text default null, env text default null, flow_slug text default null, statuses text[] default null, search text default null,
+  first_id uuid default null, last_id uuid default null, started_from timestamptz default null, started_before timestamptz default null,
+  before_started_at timestamptz default null, before_id uuid default null, max_rows integer default 50, look_at integer default null)
 returns setof starflow.queue_run
 language plpgsql stable
-set search_path = '' set plan_cache_mode = force_custom_plan
+set search_path = '' set plan_cache_mode = force_custom_plan set enable_sort = off set enable_incremental_sort = off
+set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set max_parallel_workers_per_gather = 0 set jit = off
 as $$
+#variable_conflict use_column
+declare
+  v_run starflow.queue_run;
+  v_found integer := 0;
+  v_looked_at integer := 0;
+  -- Statuses that have an index of their own.
+  v_is_indexed boolean := list_queue_runs.statuses <@ '{failed,cancelled}' or list_queue_runs.statuses = '{started}';
 begin
-  return query
-    select r.run_id, r.flow_slug, q.workspace_id, q.env, r.status, r.started_at, coalesce(r.completed_at, r.failed_at, r.cancelled_at),
-           case when r.status = 'failed' then (
-             select s.error_message from pgflow.step_states s where s.run_id = r.run_id and s.status = 'failed' order by s.failed_at limit 1) end
+  -- Ids are in no order of time; few begin alike, and are sorted. The setting ends with the function.
+  if first_id is not null then
+    perform set_config('enable_sort', 'on', true);
+  end if;
+  for v_run in
+    select r.run_id, r.flow_slug, q.workspace_id, q.env, r.status, r.started_at, coalesce(r.completed_at, r.failed_at, r.cancelled_at), null, true
     from pgflow.runs r
     left join starflow.queue_runs q on q.run_id = r.run_id
-    where (list_queue_runs.workspace_id is null or q.workspace_id = list_queue_runs.workspace_id) and (list_queue_runs.env is null or q.env = list_queue_runs.env)
-      and (list_queue_runs.flow_slug is null or r.flow_slug = list_queue_runs.flow_slug) and (list_queue_runs.status is null or r.status = list_queue_runs.status)
-      and (list_queue_runs.before_id is null or r.run_id < list_queue_runs.before_id)
+    where (list_queue_runs.workspace_id is null or q.workspace_id = list_queue_runs.workspace_id)
+      and (first_id is null or r.run_id between first_id and last_id)
+      and (started_from is null or r.started_at >= started_from)
+      and (started_before is null or r.started_at < started_before)
+      and (before_id is null or (r.started_at, r.run_id) < (before_started_at, before_id))
       -- Once more for the index of a workspace, which then gives the order.
-      and (list_queue_runs.workspace_id is null or list_queue_runs.before_id is null or q.run_id < list_queue_runs.before_id)
-    order by case when list_queue_runs.workspace_id is null then r.run_id else q.run_id end desc
-    limit list_queue_runs.max_rows;
+      and (list_queue_runs.workspace_id is null or started_from is null or q.started_at >= started_from)
+      and (list_queue_runs.workspace_id is null or started_before is null or q.started_at < started_before)
+      and (list_queue_runs.workspace_id is null or before_id is null or (q.started_at, q.run_id) < (before_started_at, before_id))
+      and (not coalesce(v_is_indexed, false) or r.status = any (list_queue_runs.statuses))
+    order by case when list_queue_runs.workspace_id is null then r.started_at else q.started_at end desc,
+             case when list_queue_runs.workspace_id is null then r.run_id else q.run_id end desc
+    limit look_at
+  loop
+    v_looked_at := v_looked_at + 1;
+    continue when v_run.env is distinct from coalesce(list_queue_runs.env, v_run.env)
+      or v_run.flow_slug <> list_queue_runs.flow_slug or v_run.status <> all (list_queue_runs.statuses);
+    if v_run.status = 'failed' then
+      v_run.error := (select s.error_message from pgflow.step_states s
+                      where s.run_id = v_run.run_id and s.status = 'failed' order by s.failed_at limit 1);
+    end if;
+    continue when not coalesce(
+      starts_with(v_run.run_id::text, search) or strpos(lower(v_run.flow_slug), search) > 0 or strpos(lower(v_run.error), search) > 0, search is null);
+    return next v_run;
+    v_found := v_found + 1;
+    exit when v_found = max_rows;
+  end loop;
+  if v_found < max_rows and v_looked_at = look_at then
+    v_run.is_found := false;
+    return next v_run;
+  end if;
 end $$;
-comment on function starflow.list_queue_runs(text, text, text, text, uuid, integer) is
-  'Runs in queue placement with whose they are, the newest first; what is null is not filtered by. For the next page give the last run id.';
+comment on function starflow.list_queue_runs(text, text, text, text[], text, uuid, uuid, timestamptz, timestamptz, timestamptz, uuid, integer, integer) is
+  'Runs in queue placement with whose they are, the newest first; what is null is not filtered by. search (in lower case) is the beginning of an id, or part of flow slug or error. For the next page give start and id of the last row. Looks at look_at runs at most: then the last row may be one that is not found, where the next page begins.';
 
 -- 75_server/metrics.sql
 -- Cheap enough for every few seconds: bounded passes over queues, and indexes that hold only what is open. One value, because an
@@ -6929,6 +7103,91 @@ $$;
 comment on function starflow.queue_run_events(uuid, timestamptz) is
   'What happened to a run in queue placement, in order, as far as its tables tell; with since, what happened then or later.';
 
+-- 75_server/queue_run_steps.sql
+-- What a graph and a timeline of one run need, in one call. Outputs that are larger than max_bytes are left out, and of a step with many
+-- tasks the attempts of the first max_tasks are told: queue_run_tasks has the others.
+create function starflow.queue_run_steps(run_id uuid, max_bytes integer, max_tasks integer default 20)
+returns table (
+  step_slug text, step_type text, depends_on text[], queue_name text, status text, is_waiting boolean, total_tasks integer, queued_tasks integer,
+  started_tasks integer, completed_tasks integer, failed_tasks integer, attempts integer, max_attempts integer, timeout_seconds integer,
+  ready_at timestamptz, due_at timestamptz, started_at timestamptz, ended_at timestamptz, skip_reason text, error_name text, error_message text,
+  error_stack text, output jsonb, output_bytes integer, spans jsonb)
+language plpgsql stable
+set search_path = '' set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+begin
+  return query
+    select s.step_slug, st.step_type,
+           array(select d.dep_slug from pgflow.deps d where d.flow_slug = s.flow_slug and d.step_slug = s.step_slug order by d.dep_slug),
+           case when st.step_type <> 'wait' then st.queue_name end,
+           s.status, coalesce(t.waiting > 0, false), s.initial_tasks, coalesce(t.queued, 0), coalesce(t.started, 0), coalesce(t.completed, 0),
+           coalesce(t.failed, 0), coalesce(t.attempts, 0),
+           case when st.step_type <> 'wait' then coalesce(st.opt_max_attempts, f.opt_max_attempts) end,
+           case when st.step_type = 'wait' then st.opt_timeout else coalesce(st.opt_timeout, f.opt_timeout) end,
+           s.started_at,
+           case when t.queued > 0 and r.status = 'started' then starflow._next_due_at(s.run_id, s.step_slug) else w.due_at end,
+           least(t.first_started_at, a.first_started_at),
+           coalesce(s.completed_at, s.failed_at, s.skipped_at), s.skip_reason,
+           e.error_name, coalesce(s.error_message, e.error_message, t.error), left(e.error_stack, 16384),
+           case when starflow._json_size(s.output) <= max_bytes then s.output end, starflow._json_size(s.output),
+           (select jsonb_agg(jsonb_build_object('task', x.task_index, 'attempt', x.attempt, 'outcome', x.outcome, 'worker', x.worker_id,
+                     'startedAt', starflow._iso(x.started_at), 'endedAt', starflow._iso(x.ended_at)))
+            from starflow._attempts_of_tasks(s.run_id, s.step_slug, 0, max_tasks - 1) x where x.started_at is not null)
+    from pgflow.runs r
+    join pgflow.flows f on f.flow_slug = r.flow_slug
+    join pgflow.step_states s on s.run_id = r.run_id
+    join pgflow.steps st on st.flow_slug = s.flow_slug and st.step_slug = s.step_slug
+    left join pgflow.waits w on w.run_id = s.run_id and w.step_slug = s.step_slug and w.opened_at is not null
+    left join lateral (
+      select count(*) filter (where x.status = 'queued')::integer as queued, count(*) filter (where x.status = 'started')::integer as started,
+             count(*) filter (where x.status = 'completed')::integer as completed, count(*) filter (where x.status = 'failed')::integer as failed,
+             count(*) filter (where x.status = 'waiting')::integer as waiting, max(x.attempts_count) as attempts,
+             min(x.started_at) as first_started_at, max(x.error_message) filter (where x.status in ('failed', 'queued', 'started')) as error
+      from pgflow.step_tasks x where x.run_id = s.run_id and x.step_slug = s.step_slug) t on true
+    left join lateral (
+      select min(x.started_at) as first_started_at from pgflow.task_attempts x where x.run_id = s.run_id and x.step_slug = s.step_slug) a on true
+    -- Why it failed, or the last attempt of what is still tried did.
+    left join lateral (
+      select x.error_name, x.error_message, x.error_stack from pgflow.task_attempts x
+      where x.run_id = s.run_id and x.step_slug = s.step_slug and s.status in ('started', 'failed') and x.error_message is not null
+      order by x.ended_at desc, x.task_index limit 1) e on true
+    where r.run_id = queue_run_steps.run_id
+    order by st.step_index;
+end $$;
+comment on function starflow.queue_run_steps(uuid, integer, integer) is
+  'The steps of a run in queue placement, in the order of the flow, with what a graph and a timeline of it need. An output larger than max_bytes is left out (output_bytes tells its size); spans has the attempts of the first max_tasks tasks of each step.';
+
+-- 75_server/queue_run_tasks.sql
+-- By task index, which the primary key has in order.
+create function starflow.queue_run_tasks(
+  run_id uuid, step_slug text, after_index integer default null, task_status text default null, max_rows integer default 50)
+returns table (
+  task_index integer, status text, queued_at timestamptz, started_at timestamptz, ended_at timestamptz, worker_id uuid, attempts_count integer,
+  error_message text, output_bytes integer, attempts jsonb)
+language plpgsql stable
+set search_path = '' set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+begin
+  return query
+    select t.task_index, t.status, t.queued_at, t.started_at, coalesce(t.completed_at, t.failed_at), t.last_worker_id, t.attempts_count,
+           case when t.status <> 'completed' then t.error_message end, starflow._json_size(t.output),
+           (select coalesce(jsonb_agg(jsonb_build_object(
+                     'attempt', a.attempt, 'outcome', a.outcome, 'worker', a.worker_id, 'function', a.function_name,
+                     'startedAt', starflow._iso(a.started_at), 'endedAt', starflow._iso(a.ended_at),
+                     'error', a.error_message, 'errorName', a.error_name, 'errorStack', a.error_stack)), '[]')
+            from starflow._attempts_of_tasks(t.run_id, t.step_slug, t.task_index, t.task_index) a)
+    from pgflow.step_tasks t
+    where t.run_id = queue_run_tasks.run_id and t.step_slug = queue_run_tasks.step_slug
+      and (after_index is null or t.task_index > after_index)
+      and (task_status is null or t.status = task_status)
+    order by t.task_index
+    limit max_rows;
+end $$;
+comment on function starflow.queue_run_tasks(uuid, text, integer, text, integer) is
+  'The tasks of a step of a run in queue placement, by index, each with its attempts. For the next page give the last index.';
+
 -- 75_server/record_delivery.sql
 create function starflow.record_delivery(workspace_id text, trigger_name text, delivery_id text, start jsonb)
 returns table (firing starflow.trigger_firings, created boolean)
@@ -7018,8 +7277,8 @@ declare
   v_run_id uuid := pgflow.new_run_id();
   v_existing starflow.queue_runs;
 begin
-  insert into starflow.queue_runs (run_id, workspace_id, env, flow_slug, idempotency_key)
-  values (v_run_id, start_queue_run.workspace_id, start_queue_run.env, start_queue_run.flow_slug, start_queue_run.idempotency_key)
+  insert into starflow.queue_runs (run_id, workspace_id, env, flow_slug, idempotency_key, started_at)
+  values (v_run_id, start_queue_run.workspace_id, start_queue_run.env, start_queue_run.flow_slug, start_queue_run.idempotency_key, pgflow.clock())
   on conflict do nothing;
   if not found then
     select * into v_existing from starflow.queue_runs q

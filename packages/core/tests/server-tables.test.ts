@@ -137,13 +137,16 @@ describe('the list of runs', () => {
       await start(flow, { workspace: 'others' })
     }
     const listed: string[] = []
+    let before: { run_id: string; started_at: string } | undefined
     for (;;) {
-      const page = await sql<{ run_id: string }[]>`
-        select run_id from starflow.list_queue_runs('pages', before_id => ${listed.at(-1) ?? null}, max_rows => 2)`
+      const page: { run_id: string; started_at: string }[] = await sql`
+        select run_id, started_at::text from starflow.list_queue_runs('pages', before_started_at => ${before?.started_at ?? null}::text::timestamptz,
+          before_id => ${before?.run_id ?? null}, max_rows => 2)`
       if (page.length === 0) break
       listed.push(...page.map((run) => run.run_id))
+      before = page.at(-1)
     }
-    expect(listed).toEqual([...started].sort().reverse())
+    expect(listed).toEqual(started.toReversed())
     expect(listed).toHaveLength(5)
   })
 
@@ -160,7 +163,7 @@ describe('the list of runs', () => {
     await start(flow)
     await flow.drain(() => new Error('no paper'))
     const [run] =
-      await sql`select status, error from starflow.list_queue_runs('shop', flow_slug => ${flow.slug}, status => 'failed')`
+      await sql`select status, error from starflow.list_queue_runs('shop', flow_slug => ${flow.slug}, statuses => '{failed}')`
     expect(run).toEqual({ status: 'failed', error: 'no paper' })
   })
 })

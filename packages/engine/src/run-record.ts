@@ -49,6 +49,7 @@ export interface RunRecord {
   readonly lastHeartbeat: string | null
   readonly claimAttempts: number
   readonly checkpoint: Checkpoint | null
+  readonly createdAt: string
   readonly queuedAt: string | null
   readonly availableAt: string | null
   readonly startedAt: string | null
@@ -56,6 +57,9 @@ export interface RunRecord {
   readonly cancelledAt: string | null
   readonly durationMs: number | null
 }
+
+/** A run in a list: without what may be long. */
+export type ListedRun = Omit<RunRecord, 'input' | 'output' | 'checkpoint'>
 
 /** What is kept of a run while it is paused: enough to tell what it waits for, and the author's variables. */
 export interface Checkpoint {

@@ -1,7 +1,9 @@
 import type { FlowShape, Json } from '@starflow/dsl'
 import type {
   Checkpoint,
+  ClaimState,
   DefinitionRecord,
+  ListedRun,
   RunClaim,
   RunEvent,
   RunFailure,
@@ -165,6 +167,8 @@ export interface RunQueue {
     readonly limit: number
   }): Promise<readonly UnservedRun[]>
   listRunners(): Promise<readonly RunnerRecord[]>
+  /** Runs that a runner holds, the one whose lease is over first at the top. */
+  listLeases(args: { readonly workspaceId?: string | undefined; readonly limit: number }): Promise<readonly HeldLease[]>
 }
 
 export interface EnqueueSpec extends RunStart {
@@ -219,6 +223,18 @@ export interface RunnerRecord {
   readonly runs: number
   readonly lastHeartbeat: string
   readonly isLive: boolean
+}
+
+/** A runner's right to a run, for whoever looks. */
+export interface HeldLease {
+  readonly runId: string
+  readonly templateId: string
+  readonly workspaceId: string
+  readonly runnerId: string
+  readonly claimState: ClaimState
+  readonly claimAttempts: number
+  readonly leaseUntil: string
+  readonly lastHeartbeat: string | null
 }
 
 /** Durable waits across processes. */
@@ -302,11 +318,17 @@ export interface SessionStore {
 /** Reads, and what people decide from outside. */
 export interface RunReads {
   readRun(runId: string): Promise<RunRecord | null>
-  /** In order; `afterId` exclusive. */
+  /** In order; `afterId` exclusive. With `nodeId` only those of one node. */
   readEvents(
     runId: string,
-    options?: { readonly afterId?: string | undefined; readonly limit?: number | undefined },
+    options?: {
+      readonly afterId?: string | undefined
+      readonly limit?: number | undefined
+      readonly nodeId?: string | undefined
+    },
   ): Promise<readonly RunEvent[]>
+  /** A definition as it is kept; null when there is none of this id. */
+  readDefinition(definitionId: string): Promise<DefinitionRecord | null>
   /** Newest first, by (created, run id); `before` is the cursor of the last page; SF001 for any other text. */
   listRuns(query: RunQuery): Promise<RunPage>
   /**
@@ -325,13 +347,27 @@ export interface RunQuery {
   readonly workspaceId?: string | undefined
   readonly env?: string | undefined
   readonly templateId?: string | undefined
-  readonly status?: RunStatus | undefined
+  /** Of any of these statuses. */
+  readonly statuses?: readonly RunStatus[] | undefined
+  /** What a run's id begins with, or what stands in its flow slug or error, whatever the case of its letters; see run-search.ts. */
+  readonly search?: string | undefined
+  /** Made at this instant or later. */
+  readonly createdFrom?: string | undefined
+  /** Made before this instant. */
+  readonly createdBefore?: string | undefined
   readonly before?: string | undefined
   readonly limit: number
+  /**
+   * How many runs of the workspace and time a page looks at, at most: what no index finds could else take as long as there are runs. A page may then have
+   * fewer runs than its limit, or none, and a next. Default: no bound.
+   */
+  readonly lookAt?: number | undefined
 }
 
 export interface RunPage {
-  readonly runs: readonly RunRecord[]
+  readonly runs: readonly ListedRun[]
   /** Give it as `before` to get the next page; null on the last one. */
   readonly next: string | null
+  /** When the last run was made that was looked at, where `lookAt` ended the page before it was full. */
+  readonly lookedUntil: string | null
 }

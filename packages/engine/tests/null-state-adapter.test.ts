@@ -42,7 +42,7 @@ describe('nothing', () => {
     await bound.onNodeComplete(runId, 'pack', 1)
     expect(await adapter.readRun()).toBeNull()
     expect(await adapter.readEvents()).toEqual([])
-    expect(await adapter.listRuns()).toEqual({ runs: [], next: null })
+    expect(await adapter.listRuns()).toEqual({ runs: [], next: null, lookedUntil: null })
     expect(await adapter.readWaits()).toEqual([])
     expect(await adapter.listOpenWaits()).toEqual([])
     expect(await adapter.resumeWait()).toBe('not_found')

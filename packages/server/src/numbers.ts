@@ -14,6 +14,17 @@ export const SESSION_TTL_MS = 12 * 60 * 60_000
 /** Runs, waits and events on one page, unless the request says otherwise; and at most. */
 export const PAGE_SIZE = 50
 export const MAX_PAGE_SIZE = 500
+/** Runs that one page of a list looks at, at most: what no index finds could else take as long as there are runs. */
+export const MAX_LOOKED_AT_RUNS = 10_000
+/** The longest text that runs are searched for. */
+export const MAX_SEARCH_LENGTH = 200
+/** Inputs and outputs up to this size are part of a run as it is shown; larger ones are asked for. */
+export const MAX_INLINE_BYTES = 65_536
+/** Of a step with many tasks, the attempts of so many are part of a run as it is shown. */
+export const SHOWN_TASKS = 20
+/** Runs that one request cancels or retries, at most, and how many of them at once. */
+export const MAX_BULK_RUNS = 100
+export const BULK_CONCURRENCY = 8
 /** How often a stream of events looks for new ones. */
 export const EVENT_POLL_MS = 500
 /** A stream without events sends a comment this often, so that proxies keep it. */

@@ -50,6 +50,9 @@ const operations: Operation[] = Object.entries(paths).flatMap(([path, methods]) 
 )
 
 const BODIES: Readonly<Record<string, Json>> = {
+  // They answer for each run that they are asked about.
+  '/api/runs/cancel': { runIds: runs, reason: 'by somebody else' },
+  '/api/runs/retry': { runIds: runs },
   '/api/runs/{runId}/waits/{step}/resume': { payload: 'taken' },
   '/api/runs/{runId}/cancel': { reason: 'by somebody else' },
 }
@@ -79,6 +82,13 @@ test('the description names every endpoint that is about runs, queues, workers, 
       ...['POST /api/runs/{runId}/cancel', 'POST /api/runs/{runId}/retry', 'GET /api/waits', 'POST /api/waits/resume'],
       ...['POST /api/runs/{runId}/waits/{step}/resume', 'GET /api/queues', 'GET /api/coverage', 'GET /api/workers'],
       ...['GET /api/functions', 'POST /api/functions/{function}/fence', 'POST /api/functions/{function}/restore'],
+      ...[
+        'POST /api/runs/cancel',
+        'POST /api/runs/retry',
+        'GET /api/runs/{runId}/input',
+        'GET /api/runs/{runId}/output',
+      ],
+      ...['GET /api/runs/{runId}/steps/{step}/output', 'GET /api/runs/{runId}/steps/{step}/tasks'],
       ...['GET /api/runners', 'GET /api/runners/unserved', 'GET /api/flows', 'POST /api/session', 'GET /health'],
     ]),
   )
@@ -92,6 +102,8 @@ describe.each(operations)('$method $path', (operation) => {
       expect(JSON.stringify(answer.body)).not.toContain(secretInput.name)
       if (operation.path.includes('{runId}')) {
         expect([answer.status, answer.body.error.code]).toEqual([404, 'SF802'])
+      } else if (JSON.stringify(BODIES[operation.path])?.includes(runId)) {
+        expect(answer.body.runs).toEqual(runs.map((runId) => ({ runId, outcome: 'not_found', error: null })))
       } else {
         expect(JSON.stringify(answer.body)).not.toContain(runId)
       }
@@ -138,6 +150,15 @@ test('an operator who names every workspace sees the runs of all, and what was s
   expect((await shop.get(`/api/runs/${row!.run_id}`)).status).toBe(404)
   const start = await every.post('/api/runs', { flow: 'greetV1', input: { name: 'x' } })
   expect([start.status, start.body.error.code]).toEqual([400, 'SF905'])
+})
+
+test('a search finds nothing of another workspace', async () => {
+  for (const runId of runs) {
+    for (const q of [runId, runId.slice(0, 9), 'v1']) {
+      expect((await bank.get(`/api/runs?q=${q}`)).body).toEqual({ runs: [], next: null })
+      expect((await shop.get(`/api/runs?q=${q}`)).body.runs).not.toEqual([])
+    }
+  }
 })
 
 test('nothing that was logged holds a payload or a token', async () => {

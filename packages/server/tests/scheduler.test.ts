@@ -19,7 +19,10 @@ describe.each<Substrate>(['sqlite', 'supabase'])('schedules on %s', async (subst
   const started = async (name: string) => {
     const { runs } = await first!.runs.list(
       { workspaceId: WORKSPACE },
-      { flowSlug: 'greetV1', status: undefined, env: undefined, placement: undefined, cursor: undefined, limit: 500 },
+      {
+        ...{ flowSlug: 'greetV1', statuses: undefined, env: undefined, search: undefined, createdFrom: undefined },
+        ...{ createdBefore: undefined, placement: undefined, cursor: undefined, limit: 500 },
+      },
     )
     const details = await Promise.all(runs.map(({ runId }) => first!.runs.read({ workspaceId: WORKSPACE }, runId)))
     return details.filter(({ input }) => (input as { trigger?: string }).trigger === name).map(({ runId }) => runId)

@@ -1,4 +1,4 @@
-import { RUN_STATUSES, type RunRecord, type RunStatus } from '@starflow/engine'
+import { type ListedRun, RUN_STATUSES, type RunStatus } from '@starflow/engine'
 import { StarflowError } from '@starflow/errors'
 import type { Command } from 'commander'
 import { CommandEnded } from '../output/command-ended.ts'
@@ -74,10 +74,12 @@ function withJson(command: Command): Command {
 }
 
 async function list(options: ListOptions, output: Output): Promise<void> {
-  const status = options.status === undefined ? undefined : checkStatus(options.status)
+  const statuses = options.status === undefined ? undefined : [checkStatus(options.status)]
   const { flow: templateId, workspace: workspaceId, before } = options
   const limit = pageSize(options.limit)
-  const page = await withRunStore(({ adapter }) => adapter.listRuns({ templateId, workspaceId, status, before, limit }))
+  const page = await withRunStore(({ adapter }) =>
+    adapter.listRuns({ templateId, workspaceId, statuses, before, limit }),
+  )
   output.result({ runs: page.runs.map(listed), next: page.next })
   if (page.runs.length === 0) return output.line('There is no such run.')
   const columns = [
@@ -108,7 +110,7 @@ function listed({
   durationMs,
   leasedBy,
   error,
-}: RunRecord) {
+}: ListedRun) {
   return {
     runId,
     flow: templateId,

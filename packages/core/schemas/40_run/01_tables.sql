@@ -27,8 +27,13 @@ create table pgflow.runs (
   constraint runs_remaining_steps_check check (remaining_steps >= 0),
   constraint status_is_valid check (status = any ('{started,failed,completed,cancelled}'))
 ) with (fillfactor = 40);
--- The only index on a changing column: it changes once, when the run ends. Recovery and "what is running" use it.
+-- Of what changes only status and failed_at are in an index: they change once, when the run ends. Recovery and "what is running" use this one.
 create index runs_active_idx on pgflow.runs (started_at) where status = 'started';
+-- Lists, by the time of the start: run ids may be anybody's and tell nothing of it. Every run adds to its right edge, twice.
+create index runs_started_at_idx on pgflow.runs (started_at, run_id);
+-- Those that did not succeed are few, and looked for among all the others; only they are added here, and once.
+create index runs_unsuccessful_idx on pgflow.runs (started_at, run_id) where status = any ('{failed,cancelled}');
+create index runs_failed_at_idx on pgflow.runs (failed_at) where failed_at is not null;
 create unique index runs_flow_slug_idempotency_key_key on pgflow.runs (flow_slug, idempotency_key) where idempotency_key is not null;
 create index runs_owner_idx on pgflow.runs (owner) where owner is not null;
 comment on table pgflow.runs is 'One execution of a flow.';

@@ -79,6 +79,10 @@ create index idx_workflow_runs_leaseless on starflow.workflow_runs (claim_state_
 create index idx_workflow_runs_workspace_started on starflow.workflow_runs (workspace_id, env, started_at desc);
 create index idx_workflow_runs_workspace_created on starflow.workflow_runs (workspace_id, created_at desc, id desc);
 create index idx_workflow_runs_created on starflow.workflow_runs (created_at desc, id desc);
+-- Runs that failed are few, and looked for among all the others.
+create index idx_workflow_runs_unsuccessful on starflow.workflow_runs (created_at desc, id desc) where status in ('error', 'cancelled');
+create index idx_workflow_runs_failed on starflow.workflow_runs (completed_at) where status = 'error';
+create index idx_workflow_runs_open on starflow.workflow_runs (created_at desc, id desc) where status in ('queued', 'running', 'paused');
 create index idx_workflow_runs_definition on starflow.workflow_runs (definition_id);
 create unique index idx_workflow_runs_idempotency_key on starflow.workflow_runs (workspace_id, env, idempotency_key)
   where idempotency_key is not null;
@@ -99,6 +103,13 @@ comment on column starflow.workflow_runs.queued_at is 'When it was queued last: 
 comment on column starflow.workflow_runs.available_at is 'Not claimed before this.';
 comment on column starflow.workflow_runs.started_at is 'When a runner executed it first.';
 comment on column starflow.workflow_runs.completed_at is 'When it succeeded or failed.';
+
+-- A run in a list: without what may be long.
+create type starflow.listed_run as (
+  id uuid, template_id text, workspace_id text, env text, status text, claim_state text, error text, definition_id uuid, runner_pool text,
+  leased_by text, lease_until timestamptz, last_heartbeat timestamptz, claim_attempts integer, created_at timestamptz, queued_at timestamptz,
+  available_at timestamptz, started_at timestamptz, completed_at timestamptz, cancelled_at timestamptz, duration_ms integer, is_found boolean
+);
 
 create table starflow.workflow_run_events (
   id bigserial not null,

@@ -31,12 +31,13 @@ create table starflow.queue_runs (
   env text not null,
   flow_slug text not null,
   idempotency_key text,
+  -- As in pgflow.runs, where it does not change: so that a workspace's runs are listed in the order in which all are.
+  started_at timestamptz not null,
   constraint queue_runs_pkey primary key (run_id),
   -- Deferred: the row is written first, so that of two starts with one key the second waits and then finds it.
   constraint queue_runs_run_id_fkey foreign key (run_id) references pgflow.runs (run_id) on delete cascade deferrable initially deferred
 );
--- Run ids grow with time, so this is the order of a list.
-create index queue_runs_workspace_idx on starflow.queue_runs (workspace_id, run_id desc);
+create index queue_runs_workspace_idx on starflow.queue_runs (workspace_id, started_at, run_id);
 create unique index queue_runs_idempotency_key on starflow.queue_runs (workspace_id, env, idempotency_key) where idempotency_key is not null;
 comment on table starflow.queue_runs is 'Whose a run in queue placement is. The server writes it with the start; a run without a row was started in SQL, and only an operator who asks for every workspace sees it.';
 

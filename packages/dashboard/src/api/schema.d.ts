@@ -8,7 +8,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List runs, the newest first */
+        /**
+         * List runs, the newest first
+         * @description A page may have fewer runs than the limit, or none, and a next one: it looks at 10000 runs at most.
+         */
         get: operations["listRuns"];
         put?: never;
         /**
@@ -90,6 +93,108 @@ export interface paths {
         put?: never;
         /** Start a failed or cancelled run again where it stopped */
         post: operations["retryRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{runId}/input": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the input of a run, however large */
+        get: operations["getRunInput"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{runId}/output": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the output of a run, however large */
+        get: operations["getRunOutput"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{runId}/steps/{step}/output": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the output of a step, or of one task of it, however large */
+        get: operations["getStepOutput"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{runId}/steps/{step}/tasks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the tasks of a step with their attempts, by index */
+        get: operations["listTasks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Cancel some runs */
+        post: operations["cancelRuns"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Start some failed or cancelled runs again where they stopped */
+        post: operations["retryRuns"];
         delete?: never;
         options?: never;
         head?: never;
@@ -563,7 +668,14 @@ export interface operations {
         parameters: {
             query?: {
                 flow?: string;
-                status?: "queued" | "running" | "paused" | "success" | "error" | "cancelled";
+                /** @description One or several of queued, running, paused, success, error, cancelled, with commas between. */
+                status?: string;
+                /** @description The beginning of a run id (8 digits or more), or a part of flow slug or error. */
+                q?: string;
+                /** @description Made at this instant or later. */
+                from?: string;
+                /** @description Made before this instant. */
+                to?: string;
                 env?: string;
                 /** @description queue: step queues and their workers. runner: as a whole on a runner. */
                 placement?: "queue" | "runner";
@@ -746,23 +858,67 @@ export interface operations {
                         startedAt: string | null;
                         endedAt: string | null;
                         error: string | null;
+                        /** @description Null where it is larger than 65536 bytes: then GET /api/runs/{runId}/input has it. */
                         input: components["schemas"]["Json"];
+                        /** @description As JSON text; of a large value about so many. */
+                        inputBytes: number;
+                        /** @description Null where it is larger than 65536 bytes: then GET /api/runs/{runId}/output has it. */
                         output: components["schemas"]["Json"];
+                        /** @description Null: there is none yet. */
+                        outputBytes: number | null;
+                        cancelReason: string | null;
                         steps: {
                             step: string;
                             /** @enum {string} */
+                            type: "single" | "map" | "wait";
+                            dependsOn: string[];
+                            /** @description Null of what has none: waits, and steps that a runner executes. */
+                            queue: string | null;
+                            /** @enum {string} */
                             status: "created" | "started" | "waiting" | "completed" | "failed" | "skipped";
-                            /** @description Of a map: its elements, as far as they are known. */
+                            /** @description Of a map: its elements, as far as they are known. Others were skipped or cancelled. */
                             tasks: {
                                 total: number;
+                                queued: number;
+                                started: number;
                                 completed: number;
+                                failed: number;
                             } | null;
+                            /** @description Those of the task that had the most. */
                             attempts: number;
+                            maxAttempts: number | null;
+                            /** @description That one attempt may take; of a wait, until it times out. */
+                            timeoutSeconds: number | null;
+                            /** @description When what it depends on had ended. */
+                            readyAt: string | null;
+                            /** @description When the next of its queued work may begin (start delay, retry); of an open wait, when it times out. */
+                            dueAt: string | null;
+                            /** @description When its first attempt began. Ready and not started: no worker has it yet. */
                             startedAt: string | null;
                             endedAt: string | null;
                             skipReason: string | null;
+                            /** @description Why it failed; of a step that is still tried, why the last attempt did. */
                             error: string | null;
+                            errorName: string | null;
+                            errorStack: string | null;
+                            /** @description Null where it is larger than 65536 bytes: then GET /api/runs/{runId}/steps/{step}/output has it. */
                             output: components["schemas"]["Json"];
+                            /** @description Null: there is none yet. */
+                            outputBytes: number | null;
+                            /** @description The attempts of its first tasks, in order. The tasks of the step have all. */
+                            spans: {
+                                task: number;
+                                attempt: number;
+                                /**
+                                 * @description stalled: whoever made it was not heard of again. released: it was given back. type_violation: its output was not what the next step takes.
+                                 * @enum {string}
+                                 */
+                                outcome: "running" | "completed" | "failed" | "type_violation" | "stalled" | "released" | "cancelled" | "skipped";
+                                worker: string | null;
+                                /** Format: date-time */
+                                startedAt: string;
+                                endedAt: string | null;
+                            }[];
                         }[];
                         /** @description The runner that holds it. */
                         leasedBy: string | null;
@@ -800,23 +956,67 @@ export interface operations {
                         startedAt: string | null;
                         endedAt: string | null;
                         error: string | null;
+                        /** @description Null where it is larger than 65536 bytes: then GET /api/runs/{runId}/input has it. */
                         input: components["schemas"]["Json"];
+                        /** @description As JSON text; of a large value about so many. */
+                        inputBytes: number;
+                        /** @description Null where it is larger than 65536 bytes: then GET /api/runs/{runId}/output has it. */
                         output: components["schemas"]["Json"];
+                        /** @description Null: there is none yet. */
+                        outputBytes: number | null;
+                        cancelReason: string | null;
                         steps: {
                             step: string;
                             /** @enum {string} */
+                            type: "single" | "map" | "wait";
+                            dependsOn: string[];
+                            /** @description Null of what has none: waits, and steps that a runner executes. */
+                            queue: string | null;
+                            /** @enum {string} */
                             status: "created" | "started" | "waiting" | "completed" | "failed" | "skipped";
-                            /** @description Of a map: its elements, as far as they are known. */
+                            /** @description Of a map: its elements, as far as they are known. Others were skipped or cancelled. */
                             tasks: {
                                 total: number;
+                                queued: number;
+                                started: number;
                                 completed: number;
+                                failed: number;
                             } | null;
+                            /** @description Those of the task that had the most. */
                             attempts: number;
+                            maxAttempts: number | null;
+                            /** @description That one attempt may take; of a wait, until it times out. */
+                            timeoutSeconds: number | null;
+                            /** @description When what it depends on had ended. */
+                            readyAt: string | null;
+                            /** @description When the next of its queued work may begin (start delay, retry); of an open wait, when it times out. */
+                            dueAt: string | null;
+                            /** @description When its first attempt began. Ready and not started: no worker has it yet. */
                             startedAt: string | null;
                             endedAt: string | null;
                             skipReason: string | null;
+                            /** @description Why it failed; of a step that is still tried, why the last attempt did. */
                             error: string | null;
+                            errorName: string | null;
+                            errorStack: string | null;
+                            /** @description Null where it is larger than 65536 bytes: then GET /api/runs/{runId}/steps/{step}/output has it. */
                             output: components["schemas"]["Json"];
+                            /** @description Null: there is none yet. */
+                            outputBytes: number | null;
+                            /** @description The attempts of its first tasks, in order. The tasks of the step have all. */
+                            spans: {
+                                task: number;
+                                attempt: number;
+                                /**
+                                 * @description stalled: whoever made it was not heard of again. released: it was given back. type_violation: its output was not what the next step takes.
+                                 * @enum {string}
+                                 */
+                                outcome: "running" | "completed" | "failed" | "type_violation" | "stalled" | "released" | "cancelled" | "skipped";
+                                worker: string | null;
+                                /** Format: date-time */
+                                startedAt: string;
+                                endedAt: string | null;
+                            }[];
                         }[];
                         /** @description The runner that holds it. */
                         leasedBy: string | null;
@@ -961,23 +1161,67 @@ export interface operations {
                         startedAt: string | null;
                         endedAt: string | null;
                         error: string | null;
+                        /** @description Null where it is larger than 65536 bytes: then GET /api/runs/{runId}/input has it. */
                         input: components["schemas"]["Json"];
+                        /** @description As JSON text; of a large value about so many. */
+                        inputBytes: number;
+                        /** @description Null where it is larger than 65536 bytes: then GET /api/runs/{runId}/output has it. */
                         output: components["schemas"]["Json"];
+                        /** @description Null: there is none yet. */
+                        outputBytes: number | null;
+                        cancelReason: string | null;
                         steps: {
                             step: string;
                             /** @enum {string} */
+                            type: "single" | "map" | "wait";
+                            dependsOn: string[];
+                            /** @description Null of what has none: waits, and steps that a runner executes. */
+                            queue: string | null;
+                            /** @enum {string} */
                             status: "created" | "started" | "waiting" | "completed" | "failed" | "skipped";
-                            /** @description Of a map: its elements, as far as they are known. */
+                            /** @description Of a map: its elements, as far as they are known. Others were skipped or cancelled. */
                             tasks: {
                                 total: number;
+                                queued: number;
+                                started: number;
                                 completed: number;
+                                failed: number;
                             } | null;
+                            /** @description Those of the task that had the most. */
                             attempts: number;
+                            maxAttempts: number | null;
+                            /** @description That one attempt may take; of a wait, until it times out. */
+                            timeoutSeconds: number | null;
+                            /** @description When what it depends on had ended. */
+                            readyAt: string | null;
+                            /** @description When the next of its queued work may begin (start delay, retry); of an open wait, when it times out. */
+                            dueAt: string | null;
+                            /** @description When its first attempt began. Ready and not started: no worker has it yet. */
                             startedAt: string | null;
                             endedAt: string | null;
                             skipReason: string | null;
+                            /** @description Why it failed; of a step that is still tried, why the last attempt did. */
                             error: string | null;
+                            errorName: string | null;
+                            errorStack: string | null;
+                            /** @description Null where it is larger than 65536 bytes: then GET /api/runs/{runId}/steps/{step}/output has it. */
                             output: components["schemas"]["Json"];
+                            /** @description Null: there is none yet. */
+                            outputBytes: number | null;
+                            /** @description The attempts of its first tasks, in order. The tasks of the step have all. */
+                            spans: {
+                                task: number;
+                                attempt: number;
+                                /**
+                                 * @description stalled: whoever made it was not heard of again. released: it was given back. type_violation: its output was not what the next step takes.
+                                 * @enum {string}
+                                 */
+                                outcome: "running" | "completed" | "failed" | "type_violation" | "stalled" | "released" | "cancelled" | "skipped";
+                                worker: string | null;
+                                /** Format: date-time */
+                                startedAt: string;
+                                endedAt: string | null;
+                            }[];
                         }[];
                         /** @description The runner that holds it. */
                         leasedBy: string | null;
@@ -1324,6 +1568,628 @@ export interface operations {
             };
             /** @description SF802 */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF907 */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF906 */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF914 */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF911 */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getRunInput: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The workspace. Required with the operator's token; with one of a workspace it may only name that. `*` stands for every workspace. */
+                "starflow-workspace"?: string;
+            };
+            path: {
+                /** @description The id of the run. */
+                runId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The input. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        input: components["schemas"]["Json"];
+                    };
+                };
+            };
+            /** @description SF902, SF905 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF903 */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF904 */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF802 */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF906 */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF914 */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF911 */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getRunOutput: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The workspace. Required with the operator's token; with one of a workspace it may only name that. `*` stands for every workspace. */
+                "starflow-workspace"?: string;
+            };
+            path: {
+                /** @description The id of the run. */
+                runId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The output; null while there is none. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        output: components["schemas"]["Json"];
+                    };
+                };
+            };
+            /** @description SF902, SF905 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF903 */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF904 */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF802 */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF906 */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF914 */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF911 */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getStepOutput: {
+        parameters: {
+            query?: {
+                /** @description The index of the task; of a map, the element. */
+                task?: string;
+            };
+            header?: {
+                /** @description The workspace. Required with the operator's token; with one of a workspace it may only name that. `*` stands for every workspace. */
+                "starflow-workspace"?: string;
+            };
+            path: {
+                /** @description The id of the run. */
+                runId: string;
+                /** @description The slug of the step. */
+                step: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The output; null while there is none. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        output: components["schemas"]["Json"];
+                    };
+                };
+            };
+            /** @description SF902, SF905 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF903 */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF904 */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF107, SF802 */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF906 */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF914 */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF911 */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listTasks: {
+        parameters: {
+            query?: {
+                /** @description The index of the last task of the page before. */
+                after?: string;
+                status?: "queued" | "started" | "waiting" | "completed" | "failed" | "skipped" | "cancelled";
+                /** @description How many at most; 50 unless it says otherwise, 500 at most. */
+                limit?: string;
+            };
+            header?: {
+                /** @description The workspace. Required with the operator's token; with one of a workspace it may only name that. `*` stands for every workspace. */
+                "starflow-workspace"?: string;
+            };
+            path: {
+                /** @description The id of the run. */
+                runId: string;
+                /** @description The slug of the step. */
+                step: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of tasks. `next` goes into `after`; null on the last page. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        tasks: {
+                            /** @description Its index; of a map that of its element. */
+                            task: number;
+                            /** @enum {string} */
+                            status: "queued" | "started" | "waiting" | "completed" | "failed" | "skipped" | "cancelled";
+                            queuedAt: string | null;
+                            /** @description When its last attempt began. */
+                            startedAt: string | null;
+                            endedAt: string | null;
+                            /** @description Of its last attempt. */
+                            worker: string | null;
+                            attempts: {
+                                attempt: number;
+                                /**
+                                 * @description stalled: whoever made it was not heard of again. released: it was given back. type_violation: its output was not what the next step takes.
+                                 * @enum {string}
+                                 */
+                                outcome: "running" | "completed" | "failed" | "type_violation" | "stalled" | "released" | "cancelled" | "skipped";
+                                worker: string | null;
+                                /** @description The worker function of the worker, while it is known. */
+                                function: string | null;
+                                startedAt: string | null;
+                                endedAt: string | null;
+                                error: string | null;
+                                errorName: string | null;
+                                errorStack: string | null;
+                            }[];
+                            error: string | null;
+                            /** @description Null: there is none yet. */
+                            outputBytes: number | null;
+                        }[];
+                        next: number | null;
+                    };
+                };
+            };
+            /** @description SF902, SF905 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF903 */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF904 */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF107, SF802 */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF906 */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF914 */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF911 */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    cancelRuns: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The workspace. Required with the operator's token; with one of a workspace it may only name that. `*` stands for every workspace. */
+                "starflow-workspace"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    runIds: string[];
+                    /** @default cancelled over HTTP */
+                    reason?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description What became of each run, in the order asked. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        runs: {
+                            /**
+                             * Format: uuid
+                             * @description The id of the run.
+                             */
+                            runId: string;
+                            /**
+                             * @description unchanged: its status did not allow it. failed: see error; what became of it is not known.
+                             * @enum {string}
+                             */
+                            outcome: "cancelled" | "unchanged" | "not_found" | "failed";
+                            error: string | null;
+                        }[];
+                    };
+                };
+            };
+            /** @description SF902, SF905 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF903 */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF904 */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF907 */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF906 */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF914 */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF911 */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    retryRuns: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The workspace. Required with the operator's token; with one of a workspace it may only name that. `*` stands for every workspace. */
+                "starflow-workspace"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    runIds: string[];
+                };
+            };
+        };
+        responses: {
+            /** @description What became of each run, in the order asked. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        runs: {
+                            /**
+                             * Format: uuid
+                             * @description The id of the run.
+                             */
+                            runId: string;
+                            /**
+                             * @description unchanged: its status did not allow it. failed: see error; what became of it is not known.
+                             * @enum {string}
+                             */
+                            outcome: "retried" | "unchanged" | "not_found" | "failed";
+                            error: string | null;
+                        }[];
+                    };
+                };
+            };
+            /** @description SF902, SF905 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF903 */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF904 */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { WorkflowStateAdapter } from '../../src/state-adapter.ts'
 import { type AdapterFactory, useStore } from './adapter-factory.ts'
@@ -15,6 +16,13 @@ export function describeDefinitions(factory: AdapterFactory<WorkflowStateAdapter
       expect(first).toEqual({ definitionId: expect.any(String), flowSlug: 'orders', shapeHash, shape: SHAPE })
       const other = await connect()
       expect(await other.saveDefinition({ flowSlug: 'orders', shapeHash, shape: SHAPE })).toEqual(first)
+    })
+
+    test('a definition is read by its id', async () => {
+      const { adapter } = store()
+      const saved = await adapter.saveDefinition({ flowSlug: 'orders', shapeHash, shape: SHAPE })
+      expect(await adapter.readDefinition(saved.definitionId)).toEqual(saved)
+      expect(await adapter.readDefinition(randomUUID())).toBeNull()
     })
 
     test('another flow or another shape is another definition', async () => {

@@ -84,6 +84,10 @@ export function describeEvents(factory: AdapterFactory<QueueingStateAdapter>): v
       expect([...first, ...second, ...rest]).toEqual(all)
       expect([first.length, second.length, rest.length]).toEqual([3, 3, 1])
       expect(await adapter.readEvents(runId, { afterId: all.at(-1)!.id })).toEqual([])
+      const { nodeId } = all.find((event) => event.nodeId !== null)!
+      const ofNode = all.filter((event) => event.nodeId === nodeId)
+      expect(await adapter.readEvents(runId, { nodeId: nodeId! })).toEqual(ofNode)
+      expect(await adapter.readEvents(runId, { nodeId: 'nowhere' })).toEqual([])
     })
 
     test('without a limit the whole log is read, also one of more than a thousand events', async () => {

@@ -39,6 +39,7 @@ export function describeJournal(factory: AdapterFactory<WorkflowStateAdapter>): 
         lastHeartbeat: null,
         claimAttempts: 0,
         checkpoint: null,
+        createdAt: expect.any(String),
         queuedAt: null,
         availableAt: null,
         startedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { QueueingStateAdapter } from '../../src/state-adapter.ts'
 import { type AdapterFactory, useStore } from './adapter-factory.ts'
-import { beat, claim, claimedRun, definition, enqueue, TTL_MS } from './run-fixture.ts'
+import { beat, claim, claimedRun, definition, enqueue, heldRun, TTL_MS } from './run-fixture.ts'
 
 /** Who runs what, and which runs nobody does. */
 export function describeRunners(factory: AdapterFactory<QueueingStateAdapter>): void {
@@ -44,6 +44,26 @@ export function describeRunners(factory: AdapterFactory<QueueingStateAdapter>): 
       ])
       await held[0]!.bound.releaseRun(held[0]!.runId, { delayMs: 0, reason: 'drain' })
       expect((await adapter.listRunners()).find(({ runnerId }) => runnerId === 'runner-a')?.runs).toBe(1)
+    })
+
+    test('the leases of runners are listed, the one that is over first at the top, until they are given up', async () => {
+      const { adapter, advance } = store()
+      const first = await claimedRun(adapter)
+      await advance(1000)
+      const second = await heldRun(adapter, { workspaceId: 'globex' }, 'runner-b')
+      const leases = await adapter.listLeases({ limit: 10 })
+      expect(leases).toEqual([
+        {
+          ...{ runId: first.runId, templateId: 'orders', workspaceId: 'acme', runnerId: 'runner-a' },
+          ...{ claimState: 'running', claimAttempts: 1, leaseUntil: expect.any(String) },
+          lastHeartbeat: expect.any(String),
+        },
+        expect.objectContaining({ runId: second.runId, runnerId: 'runner-b' }),
+      ])
+      expect(leases[0]!.leaseUntil < leases[1]!.leaseUntil).toBe(true)
+      expect(await adapter.listLeases({ workspaceId: 'globex', limit: 10 })).toEqual([leases[1]])
+      await first.bound.releaseRun(first.runId, { delayMs: 0, reason: 'drain' })
+      expect(await adapter.listLeases({ limit: 10 })).toEqual([leases[1]])
     })
 
     test('a runner that has gone is no longer listed, and is not missed twice', async () => {

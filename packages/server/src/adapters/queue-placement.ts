@@ -1,12 +1,14 @@
 import type { Json, JsonObject } from '@starflow/dsl'
-import type { RunStatus } from '@starflow/engine'
+import { parseRunSearch } from '@starflow/engine'
 import type { Sql } from 'postgres'
+import { MAX_INLINE_BYTES, MAX_LOOKED_AT_RUNS, SHOWN_TASKS } from '../numbers.ts'
 import type {
   EventFollower,
   EventPage,
   ListedRuns,
   ListQuery,
   OpenWait,
+  ReadValue,
   ResumeAnswer,
   ResumedWait,
   RunDetail,
@@ -14,46 +16,23 @@ import type {
   RunPlacement,
   RunSummary,
   StartRequest,
-  StepState,
-  StepView,
+  TaskPage,
+  TaskView,
 } from '../runs/run-placement.ts'
+import { unknownStep } from '../runs/unknown-step.ts'
 import { type Scope, workspaceOf } from '../workspace.ts'
 import { QueueEventFollower } from './queue-event-follower.ts'
 import { type QueueEventRow, queueEventId, queueEventInstant } from './queue-event-id.ts'
-
-/** Statuses of pgflow.runs and what they are called over both placements. */
-const STATUSES = {
-  started: 'running',
-  completed: 'success',
-  failed: 'error',
-  cancelled: 'cancelled',
-} as const satisfies Readonly<Record<string, RunStatus>>
-
-interface QueueRunRow {
-  readonly run_id: string
-  readonly flow_slug: string
-  readonly workspace_id: string | null
-  readonly env: string | null
-  readonly status: keyof typeof STATUSES
-  readonly started_at: Date
-  readonly ended_at: Date | null
-  readonly error: string | null
-}
-
-interface StepRow {
-  readonly step: string
-  readonly step_type: string
-  readonly status: StepState
-  readonly has_waiting_task: boolean
-  readonly total: number | null
-  readonly remaining: number | null
-  readonly attempts: number
-  readonly started_at: Date | null
-  readonly ended_at: Date | null
-  readonly skip_reason: string | null
-  readonly error: string | null
-  readonly output: Json
-}
+import { readQueueRunCursor, writeQueueRunCursor } from './queue-run-cursor.ts'
+import {
+  type QueueRunRow,
+  queueStatuses,
+  type StepRow,
+  stepView,
+  summaryOf,
+  type TaskRow,
+  taskView,
+} from './queue-run-rows.ts'
 
 /** Runs on step queues: the functions of the SQL core, within a scope. Whose a run is stands in starflow.queue_runs. */
 export class QueuePlacement implements RunPlacement {
@@ -83,23 +62,76 @@ export class QueuePlacement implements RunPlacement {
   async read(scope: Scope, runId: string): Promise<RunDetail | undefined> {
     const summary = await this.#find(scope, runId)
     if (summary === undefined) return undefined
-    const [run] = await this.#sql<[{ input: Json; output: Json }]>`
-      select input, output from pgflow.runs where run_id = ${runId}`
-    return { ...summary, ...run, steps: await this.#steps(runId), leasedBy: null, leaseUntil: null }
+    const [[run], steps] = await Promise.all([
+      this.#sql<[ValuesRow]>`
+        select case when i.bytes <= ${MAX_INLINE_BYTES} then r.input end as input, i.bytes as "inputBytes",
+               case when o.bytes <= ${MAX_INLINE_BYTES} then r.output end as output, o.bytes as "outputBytes",
+               r.cancel_reason as "cancelReason"
+        from pgflow.runs r, starflow._json_size(r.input) i(bytes), starflow._json_size(r.output) o(bytes)
+        where r.run_id = ${runId}`,
+      this.#sql<StepRow[]>`
+        select * from starflow.queue_run_steps(${runId}, ${MAX_INLINE_BYTES}, ${SHOWN_TASKS})`,
+    ])
+    return { ...summary, ...run, steps: steps.map(stepView), leasedBy: null, leaseUntil: null }
+  }
+
+  async readValue(scope: Scope, runId: string, which: 'input' | 'output'): Promise<ReadValue | undefined> {
+    if ((await this.#find(scope, runId)) === undefined) return undefined
+    const [row] = await this.#sql<[{ value: Json }]>`
+      select ${this.#sql(which)} as value from pgflow.runs where run_id = ${runId}`
+    return row
+  }
+
+  async readStepOutput(
+    scope: Scope,
+    runId: string,
+    step: string,
+    task: number | undefined,
+  ): Promise<ReadValue | undefined> {
+    if ((await this.#find(scope, runId)) === undefined) return undefined
+    const [row] =
+      task === undefined
+        ? await this.#sql<ReadValue[]>`
+            select output as value from pgflow.step_states where run_id = ${runId} and step_slug = ${step}`
+        : await this.#sql<ReadValue[]>`
+            select output as value from pgflow.step_tasks
+            where run_id = ${runId} and step_slug = ${step} and task_index = ${task}`
+    if (row === undefined) throw unknownStep(runId, step)
+    return row
+  }
+
+  async tasks(scope: Scope, runId: string, step: string, page: TaskPage): Promise<readonly TaskView[] | undefined> {
+    if ((await this.#find(scope, runId)) === undefined) return undefined
+    const rows = await this.#sql<TaskRow[]>`
+      select * from starflow.queue_run_tasks(${runId}, ${step}, ${page.after ?? null}, ${page.status ?? null}, ${page.limit})`
+    if (rows.length === 0) await this.#checkStep(runId, step)
+    return rows.map(taskView)
   }
 
   async list(scope: Scope, query: ListQuery): Promise<ListedRuns> {
-    const status = query.status === undefined ? null : queueStatusOf(query.status)
-    // No run on step queues is ever queued or paused.
-    if (status === undefined) return { runs: [], hasMore: false, cursorBehind: async () => '' }
-    const rows = await this.#sql<QueueRunRow[]>`
-      select * from starflow.list_queue_runs(${workspaceOf(scope) ?? null}, ${query.env ?? null}, ${query.flowSlug ?? null},
-        ${status}, ${query.before ?? null}, ${query.limit + 1})`
-    const page = rows.slice(0, query.limit)
+    const statuses = query.statuses && queueStatuses(query.statuses)
+    if (statuses?.length === 0) return NO_RUNS
+    const before = query.before === undefined ? undefined : readQueueRunCursor(query.before)
+    const search = query.search === undefined ? undefined : parseRunSearch(query.search)
+    const rows = await this.#sql<ListedRow[]>`
+      select *, (extract(epoch from started_at) * 1000000)::bigint::text as started_at_us
+      from starflow.list_queue_runs(
+        workspace_id => ${workspaceOf(scope) ?? null}, env => ${query.env ?? null}, flow_slug => ${query.flowSlug ?? null},
+        statuses => ${statuses ?? null}::text[], search => ${search?.kind === 'text' ? search.text : null},
+        first_id => ${search?.kind === 'id' ? search.firstId : null}, last_id => ${search?.kind === 'id' ? search.lastId : null},
+        started_from => ${query.createdFrom ?? null}, started_before => ${query.createdBefore ?? null},
+        before_started_at => timestamptz 'epoch' + ${before?.startedAtUs ?? null}::bigint * interval '1 microsecond',
+        before_id => ${before?.runId ?? null}, max_rows => ${query.limit + 1}, look_at => ${MAX_LOOKED_AT_RUNS})`
+    const page = rows.filter((row) => row.is_found).slice(0, query.limit)
+    const end = rows.find((row) => !row.is_found)
     return {
       runs: page.map(summaryOf),
       hasMore: rows.length > page.length,
-      cursorBehind: async (count) => page[count - 1]!.run_id,
+      lookedUntil: end?.started_at.toISOString() ?? null,
+      cursorBehind: async (count) => {
+        const last = count === page.length && end !== undefined ? end : page[count - 1]!
+        return writeQueueRunCursor({ startedAtUs: last.started_at_us, runId: last.run_id })
+      },
     }
   }
 
@@ -185,52 +217,19 @@ export class QueuePlacement implements RunPlacement {
     }))
   }
 
-  async #steps(runId: string): Promise<StepView[]> {
-    const rows = await this.#sql<StepRow[]>`
-      select s.step_slug as step, st.step_type, s.status, s.initial_tasks as total, s.remaining_tasks as remaining,
-             coalesce(t.attempts, 0) as attempts, coalesce(t.is_waiting, false) as has_waiting_task, s.started_at,
-             coalesce(s.completed_at, s.failed_at, s.skipped_at) as ended_at, s.skip_reason,
-             coalesce(s.error_message, t.error) as error, s.output
-      from pgflow.step_states s
-      join pgflow.steps st on st.flow_slug = s.flow_slug and st.step_slug = s.step_slug
-      left join lateral (
-        select max(attempts_count) as attempts, bool_or(status = 'waiting') as is_waiting, max(error_message) as error
-        from pgflow.step_tasks t where t.run_id = s.run_id and t.step_slug = s.step_slug) t on true
-      where s.run_id = ${runId} order by st.step_index`
-    return rows.map((row) => ({
-      step: row.step,
-      status: row.status === 'started' && row.has_waiting_task ? 'waiting' : row.status,
-      tasks:
-        row.step_type === 'map' && row.total !== null
-          ? { total: row.total, completed: row.total - (row.remaining ?? row.total) }
-          : null,
-      attempts: row.attempts,
-      startedAt: row.started_at?.toISOString() ?? null,
-      endedAt: row.ended_at?.toISOString() ?? null,
-      skipReason: row.skip_reason,
-      error: row.error,
-      output: row.output,
-    }))
+  /** @throws StarflowError SF107 */
+  async #checkStep(runId: string, step: string): Promise<void> {
+    const rows = await this.#sql`select from pgflow.step_states where run_id = ${runId} and step_slug = ${step}`
+    if (rows.length === 0) throw unknownStep(runId, step)
   }
 }
 
-/** Undefined where no run on step queues has it; null is not used here. */
-function queueStatusOf(status: RunStatus): string | undefined {
-  return Object.entries(STATUSES).find(([, name]) => name === status)?.[0]
+type ValuesRow = Pick<RunDetail, 'input' | 'inputBytes' | 'output' | 'outputBytes' | 'cancelReason'>
+
+interface ListedRow extends QueueRunRow {
+  readonly started_at_us: string
+  /** False: where the look ended, no run of the list. */
+  readonly is_found: boolean
 }
 
-function summaryOf(row: QueueRunRow): RunSummary {
-  return {
-    runId: row.run_id,
-    flow: row.flow_slug,
-    placement: 'queue',
-    workspace: row.workspace_id,
-    env: row.env,
-    status: STATUSES[row.status],
-    pool: null,
-    createdAt: row.started_at.toISOString(),
-    startedAt: row.started_at.toISOString(),
-    endedAt: row.ended_at?.toISOString() ?? null,
-    error: row.error,
-  }
-}
+const NO_RUNS: ListedRuns = { runs: [], hasMore: false, lookedUntil: null, cursorBehind: async () => '' }

@@ -7,11 +7,13 @@ import type { QueueOperations } from '../runs/queue-operations.ts'
 import type { RunDirectory } from '../runs/run-directory.ts'
 import type { WebhookReceiver } from '../triggers/webhook-receiver.ts'
 import type { Endpoint } from './endpoint.ts'
+import { bulkEndpoints } from './endpoints/bulk.ts'
 import { flowEndpoints } from './endpoints/flows.ts'
 import { type HealthParts, healthEndpoints } from './endpoints/health.ts'
 import { type MetricsParts, metricsEndpoint } from './endpoints/metrics.ts'
 import { mirrorEndpoints } from './endpoints/mirror.ts'
 import { queueEndpoints } from './endpoints/queues.ts'
+import { runValueEndpoints } from './endpoints/run-values.ts'
 import { runnerEndpoints } from './endpoints/runners.ts'
 import { runEndpoints } from './endpoints/runs.ts'
 import { sessionEndpoints } from './endpoints/session.ts'
@@ -42,6 +44,8 @@ export function apiEndpoints(parts: ApiParts): readonly Endpoint[] {
   return withDescription(
     [
       ...runEndpoints(runs),
+      ...runValueEndpoints(runs),
+      ...bulkEndpoints(runs),
       ...waitEndpoints(runs),
       ...webhookEndpoints(webhooks),
       ...flowEndpoints(catalog, operations),

@@ -4,6 +4,7 @@ import type { ErrorCode } from '@starflow/errors'
 const ERROR_STATUS: Readonly<Partial<Record<ErrorCode, 400 | 401 | 403 | 404 | 409 | 413 | 415 | 422 | 429 | 503>>> = {
   SF001: 400,
   SF106: 400,
+  SF107: 404,
   SF201: 404,
   SF202: 409,
   SF203: 422,

@@ -10,6 +10,7 @@ import type {
   ListQuery,
   OpenWait,
   Placement,
+  ReadValue,
   ResumeAnswer,
   ResumedWait,
   RunDetail,
@@ -17,6 +18,8 @@ import type {
   RunPlacement,
   RunSummary,
   StartRequest,
+  TaskPage,
+  TaskView,
 } from './run-placement.ts'
 
 /** All runs that a server knows, wherever they execute. */
@@ -57,7 +60,10 @@ export class RunDirectory {
     return await this.#first(runId, (placement) => placement.read(scope, runId))
   }
 
-  /** One page over all placements, the newest first. */
+  /**
+   * One page over all placements, the newest first. It may have fewer runs than its limit and a next: a page looks at no more than
+   * `MAX_LOOKED_AT_RUNS` runs.
+   */
   async list(
     scope: Scope,
     query: Omit<ListQuery, 'before'> & {
@@ -81,6 +87,21 @@ export class RunDirectory {
       runs: newestFirst(lists.flatMap((list, index) => list.runs.slice(0, counts[index]))),
       next: behind.every((cursor) => cursor === null) ? null : encodeCursor({ queue: null, runner: null, ...next }),
     }
+  }
+
+  /** @throws StarflowError SF802 */
+  async readValue(scope: Scope, runId: string, which: 'input' | 'output'): Promise<ReadValue> {
+    return await this.#first(runId, (placement) => placement.readValue(scope, runId, which))
+  }
+
+  /** @throws StarflowError SF107, SF802 */
+  async readStepOutput(scope: Scope, runId: string, step: string, task: number | undefined): Promise<ReadValue> {
+    return await this.#first(runId, (placement) => placement.readStepOutput(scope, runId, step, task))
+  }
+
+  /** @throws StarflowError SF107, SF802 */
+  async tasks(scope: Scope, runId: string, step: string, page: TaskPage): Promise<readonly TaskView[]> {
+    return await this.#first(runId, (placement) => placement.tasks(scope, runId, step, page))
   }
 
   /** @throws StarflowError SF802 */
@@ -170,11 +191,21 @@ const NO_DATABASE = {
   hint: 'Set SUPABASE_URL, its key and SUPABASE_DB_URL, or start the run on a runner.',
 }
 
-/** How many runs of each list the first `limit` of all are, when each list keeps its own order. */
+/**
+ * How many runs of each list the first `limit` of all are, when each list keeps its own order. Where the look of a list ended early, nothing
+ * older is taken of the others: what it did not look at yet comes first.
+ */
 function mergedCounts(lists: readonly ListedRuns[], limit: number): number[] {
   const counts = lists.map(() => 0)
+  const newestEnd = lists.reduce(
+    (end, { lookedUntil }) => (lookedUntil !== null && lookedUntil > end ? lookedUntil : end),
+    '',
+  )
   for (let taken = 0; taken < limit; taken++) {
-    const heads = lists.map((list, index) => list.runs[counts[index]!]?.createdAt)
+    const heads = lists.map((list, index) => {
+      const head = list.runs[counts[index]!]?.createdAt
+      return head !== undefined && head >= newestEnd ? head : undefined
+    })
     const newest = heads.reduce<string | undefined>(
       (found, head) => (head !== undefined && (found === undefined || head > found) ? head : found),
       undefined,
@@ -192,7 +223,7 @@ async function cursorBehind(
   from: string | null | undefined,
 ): Promise<string | null | undefined> {
   if (count === list.runs.length && !list.hasMore) return null
-  return count === 0 ? from : await list.cursorBehind(count)
+  return count === 0 && list.runs.length > 0 ? from : await list.cursorBehind(count)
 }
 
 function newestFirst(runs: readonly RunSummary[]): readonly RunSummary[] {

@@ -8,9 +8,3 @@ export function newRunId(nowMs: number): string {
   bytes[8] = (bytes[8]! & 0x3f) | 0x80
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
-
-/** When a run id was made; undefined for one that does not tell. */
-export function madeAt(runId: string): Date | undefined {
-  const hex = runId.replaceAll('-', '')
-  return hex[12] === '7' ? new Date(Number.parseInt(hex.slice(0, 12), 16)) : undefined
-}

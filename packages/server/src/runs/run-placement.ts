@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '@starflow/dsl'
+import type { Json, JsonObject, StepType } from '@starflow/dsl'
 import type { ResumeOutcome, RunStatus } from '@starflow/engine'
 import type { Scope } from '../workspace.ts'
 
@@ -15,6 +15,20 @@ export interface RunPlacement {
   read(scope: Scope, runId: string): Promise<RunDetail | undefined>
   /** Newest first. */
   list(scope: Scope, query: ListQuery): Promise<ListedRuns>
+  /** A run's input, or its output, however large. Undefined when there is no such run. */
+  readValue(scope: Scope, runId: string, which: 'input' | 'output'): Promise<ReadValue | undefined>
+  /**
+   * The output of a step, or of one task of it. Undefined when there is no such run.
+   *
+   * @throws StarflowError SF107
+   */
+  readStepOutput(scope: Scope, runId: string, step: string, task: number | undefined): Promise<ReadValue | undefined>
+  /**
+   * Tasks of a step, by index. Undefined when there is no such run.
+   *
+   * @throws StarflowError SF107
+   */
+  tasks(scope: Scope, runId: string, step: string, page: TaskPage): Promise<readonly TaskView[] | undefined>
   /** In order, behind `after`. Undefined when there is no such run. */
   events(scope: Scope, runId: string, page: EventPage): Promise<readonly RunEventView[] | undefined>
   /** Gives events as they come, those behind `after` first. Undefined when there is no such run. */
@@ -43,8 +57,15 @@ export interface StartRequest {
 
 export interface ListQuery {
   readonly flowSlug: string | undefined
-  readonly status: RunStatus | undefined
+  /** Any of these. */
+  readonly statuses: readonly RunStatus[] | undefined
   readonly env: string | undefined
+  /** The beginning of an id, or a part of flow slug or error. */
+  readonly search: string | undefined
+  /** Made at this instant or later. */
+  readonly createdFrom: string | undefined
+  /** Made before this instant. */
+  readonly createdBefore: string | undefined
   readonly before: string | undefined
   readonly limit: number
 }
@@ -52,9 +73,14 @@ export interface ListQuery {
 /** Some runs, and for each the cursor of the runs behind it: whoever merges lists may stop at any of them. */
 export interface ListedRuns {
   readonly runs: readonly RunSummary[]
-  /** The cursor behind the first `count` of these runs. */
+  /** The cursor behind the first `count` of these runs, and behind all that was looked at where that is all of them. */
   cursorBehind(count: number): Promise<string>
   readonly hasMore: boolean
+  /**
+   * Where a look ended before it had found enough: when the last run was made that it looked at. What is behind it may be newer than the
+   * runs of another list.
+   */
+  readonly lookedUntil: string | null
 }
 
 export interface RunSummary {
@@ -73,8 +99,13 @@ export interface RunSummary {
 }
 
 export interface RunDetail extends RunSummary {
+  /** Null where it is larger than `MAX_INLINE_BYTES`. */
   readonly input: Json
+  readonly inputBytes: number
+  /** Null where there is none yet, and where it is larger than `MAX_INLINE_BYTES`. */
   readonly output: Json
+  readonly outputBytes: number | null
+  readonly cancelReason: string | null
   readonly steps: readonly StepView[]
   /** Of a runner: who holds the run. */
   readonly leasedBy: string | null
@@ -86,15 +117,98 @@ export type StepState = (typeof STEP_STATUSES)[number]
 
 export interface StepView {
   readonly step: string
+  readonly type: StepType
+  readonly dependsOn: readonly string[]
+  /** Null of what has none: waits, and steps that a runner executes. */
+  readonly queue: string | null
   readonly status: StepState
-  /** Tasks of a map, and how many of them have completed. */
-  readonly tasks: { readonly total: number; readonly completed: number } | null
+  /** Tasks of a map, as far as they are known. */
+  readonly tasks: TaskCounts | null
+  /** Those of the task that had the most. */
   readonly attempts: number
+  readonly maxAttempts: number | null
+  /** That one attempt may take; of a wait, until it times out. */
+  readonly timeoutSeconds: number | null
+  /** When what it depends on had ended. */
+  readonly readyAt: string | null
+  /** When the next of its queued work may begin; of an open wait, when it times out. */
+  readonly dueAt: string | null
+  /** When its first attempt began. */
   readonly startedAt: string | null
   readonly endedAt: string | null
   readonly skipReason: string | null
+  /** Why it failed; of a step that is still tried, why the last attempt did. */
   readonly error: string | null
+  readonly errorName: string | null
+  readonly errorStack: string | null
+  /** Null where there is none yet, and where it is larger than `MAX_INLINE_BYTES`. */
   readonly output: Json
+  readonly outputBytes: number | null
+  /** The attempts of its first tasks, in order. */
+  readonly spans: readonly AttemptSpan[]
+}
+
+export interface TaskCounts {
+  readonly total: number
+  readonly queued: number
+  readonly started: number
+  readonly completed: number
+  readonly failed: number
+}
+
+export const ATTEMPT_OUTCOMES = [
+  ...(['running', 'completed', 'failed', 'type_violation', 'stalled', 'released', 'cancelled', 'skipped'] as const),
+]
+/** How an attempt ended; `stalled`: whoever made it was not heard of again, `released`: it was given back. */
+export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number]
+
+export interface AttemptSpan {
+  readonly task: number
+  readonly attempt: number
+  readonly outcome: AttemptOutcome
+  readonly worker: string | null
+  readonly startedAt: string
+  readonly endedAt: string | null
+}
+
+export const TASK_STATUSES = [
+  ...(['queued', 'started', 'waiting', 'completed', 'failed', 'skipped', 'cancelled'] as const),
+]
+export type TaskState = (typeof TASK_STATUSES)[number]
+
+export interface TaskPage {
+  /** The last index of the page before. */
+  readonly after: number | undefined
+  readonly status: TaskState | undefined
+  readonly limit: number
+}
+
+/** One unit of work of a step: of a map one for each element, else one. */
+export interface TaskView {
+  readonly task: number
+  readonly status: TaskState
+  readonly queuedAt: string | null
+  readonly startedAt: string | null
+  readonly endedAt: string | null
+  readonly worker: string | null
+  readonly attempts: readonly AttemptView[]
+  readonly error: string | null
+  /** Null where there is none yet. */
+  readonly outputBytes: number | null
+}
+
+export interface AttemptView extends Omit<AttemptSpan, 'task' | 'startedAt'> {
+  /** The worker function of the worker, while it is known. */
+  readonly function: string | null
+  readonly startedAt: string | null
+  readonly error: string | null
+  readonly errorName: string | null
+  readonly errorStack: string | null
+}
+
+/** A value that is there, be it null. */
+export interface ReadValue {
+  readonly value: Json
 }
 
 export interface EventPage {

@@ -1,5 +1,7 @@
-import type { Json } from '@starflow/dsl'
+import type { FlowShape, Json } from '@starflow/dsl'
 import {
+  type ListedRun,
+  nodeId,
   type QueueingStateAdapter,
   type RunEvent,
   type RunRecord,
@@ -7,16 +9,20 @@ import {
   type WaitTokenKey,
 } from '@starflow/engine'
 import { StarflowError } from '@starflow/errors'
-import { MAX_PAGE_SIZE } from '../numbers.ts'
+import { MAX_LOOKED_AT_RUNS, MAX_PAGE_SIZE } from '../numbers.ts'
 import { type Scope, workspaceOf } from '../workspace.ts'
 import type { FlowCatalog } from './flow-catalog.ts'
-import { madeAt, newRunId } from './run-id.ts'
+import { inlined } from './json-size.ts'
+import { newRunId } from './run-id.ts'
+import type { RunFacts } from './run-log.ts'
+import { RunLogs } from './run-logs.ts'
 import type {
   EventFollower,
   EventPage,
   ListedRuns,
   ListQuery,
   OpenWait,
+  ReadValue,
   ResumeAnswer,
   ResumedWait,
   RunDetail,
@@ -24,9 +30,11 @@ import type {
   RunPlacement,
   RunSummary,
   StartRequest,
+  TaskPage,
+  TaskView,
 } from './run-placement.ts'
 import type { ServedFlows } from './served-flows.ts'
-import { stepsOfRun } from './steps-of-run.ts'
+import { unknownStep } from './unknown-step.ts'
 
 /** Runs that are executed as a whole by runners: what the port of the engine offers, within a scope. */
 export class RunnerPlacement implements RunPlacement {
@@ -36,6 +44,9 @@ export class RunnerPlacement implements RunPlacement {
   readonly #waitTokenKeys: readonly WaitTokenKey[]
   readonly #now: () => number
   readonly #served: ServedFlows
+  readonly #logs: RunLogs
+  /** By definition; one never changes. */
+  readonly #shapes = new Map<string, FlowShape>()
 
   constructor(options: {
     readonly adapter: QueueingStateAdapter
@@ -50,6 +61,7 @@ export class RunnerPlacement implements RunPlacement {
     this.#served = options.served
     this.#waitTokenKeys = options.waitTokenKeys
     this.#now = options.now
+    this.#logs = new RunLogs(options.adapter)
   }
 
   async whyNot(flowSlug: string) {
@@ -80,32 +92,58 @@ export class RunnerPlacement implements RunPlacement {
   async read(scope: Scope, runId: string): Promise<RunDetail | undefined> {
     const run = await this.#find(scope, runId)
     if (run === undefined) return undefined
-    const events = await this.#allEvents(runId)
-    const shape = this.#flows.shapeOf(run.templateId)
-    const slugs = shape?.steps.map((step) => step.slug) ?? []
-    const waits = new Set(shape?.steps.filter((step) => step.stepType === 'wait').map((step) => step.slug))
+    const [log, facts] = await Promise.all([this.#logs.read(runId), this.#factsOf(run)])
+    const [input, output] = [inlined(run.input), inlined(run.status === 'success' ? run.output : undefined)]
     return {
       ...summaryOf(run),
-      input: run.input,
-      output: run.output,
-      steps: stepsOfRun(events, slugs, waits),
+      ...{ input: input.value, inputBytes: input.bytes ?? 0, output: output.value, outputBytes: output.bytes },
+      cancelReason: log.cancelReason,
+      steps: log.steps(facts),
       leasedBy: run.leasedBy,
       leaseUntil: run.leaseUntil,
     }
   }
 
+  async readValue(scope: Scope, runId: string, which: 'input' | 'output'): Promise<ReadValue | undefined> {
+    const run = await this.#find(scope, runId)
+    return run && { value: run[which] }
+  }
+
+  async readStepOutput(
+    scope: Scope,
+    runId: string,
+    step: string,
+    task: number | undefined,
+  ): Promise<ReadValue | undefined> {
+    const run = await this.#find(scope, runId)
+    if (run === undefined) return undefined
+    const shape = (await this.#shapeOf(run))?.steps.find((each) => each.slug === step)
+    const node = nodeId(step, shape?.stepType === 'map' ? task : undefined)
+    const events = await this.#adapter.readEvents(runId, { nodeId: node })
+    if (shape === undefined && events.length === 0) throw unknownStep(runId, step)
+    return { value: events.findLast(({ type }) => type === 'node_complete')?.payload?.output ?? null }
+  }
+
+  async tasks(scope: Scope, runId: string, step: string, page: TaskPage): Promise<readonly TaskView[] | undefined> {
+    const run = await this.#find(scope, runId)
+    if (run === undefined) return undefined
+    const [log, facts] = await Promise.all([this.#logs.read(runId), this.#factsOf(run)])
+    const tasks = log.tasks(step, facts, page)
+    if (tasks === undefined) throw unknownStep(runId, step)
+    return tasks
+  }
+
   async list(scope: Scope, query: ListQuery): Promise<ListedRuns> {
+    const { env, flowSlug, statuses, search, createdFrom, createdBefore, before, limit } = query
     const filter = {
-      workspaceId: workspaceOf(scope),
-      env: query.env,
-      templateId: query.flowSlug,
-      status: query.status,
-      before: query.before,
+      ...{ workspaceId: workspaceOf(scope), env, templateId: flowSlug, statuses, search, createdFrom, createdBefore },
+      ...{ before, lookAt: MAX_LOOKED_AT_RUNS },
     }
-    const page = await this.#adapter.listRuns({ ...filter, limit: query.limit })
+    const page = await this.#adapter.listRuns({ ...filter, limit })
     return {
       runs: page.runs.map(summaryOf),
       hasMore: page.next !== null,
+      lookedUntil: page.lookedUntil,
       // A cursor is the adapter's own: where a merge stops in the middle of a page, that part is asked for once more.
       cursorBehind: async (count) => {
         if (count === page.runs.length && page.next !== null) return page.next
@@ -179,21 +217,32 @@ export class RunnerPlacement implements RunPlacement {
     return run !== null && (scope === 'every' || scope.workspaceId === run.workspaceId) ? run : undefined
   }
 
-  async #allEvents(runId: string): Promise<readonly RunEvent[]> {
-    const events: RunEvent[] = []
-    for (;;) {
-      const page = await this.#adapter.readEvents(runId, { afterId: events.at(-1)?.id, limit: MAX_PAGE_SIZE })
-      events.push(...page)
-      if (page.length < MAX_PAGE_SIZE) return events
+  async #factsOf(run: RunRecord): Promise<RunFacts> {
+    const shape = await this.#shapeOf(run)
+    const hasWaits = shape === undefined || shape.steps.some((step) => step.stepType === 'wait')
+    const waits = hasWaits ? await this.#adapter.readWaits(run.runId) : []
+    const open = waits.filter((wait) => wait.status === 'open').map(({ nodeId, dueAt }) => [nodeId, dueAt] as const)
+    return { shape, startedAt: run.startedAt, input: run.input, waitsDueAt: new Map(open) }
+  }
+
+  /** As it was when the run started, whatever this process was started with. */
+  async #shapeOf({ templateId, definitionId }: RunRecord): Promise<FlowShape | undefined> {
+    if (definitionId === null || definitionId === this.#served.definitionIds.get(templateId)) {
+      return this.#flows.shapeOf(templateId)
     }
+    const known = this.#shapes.get(definitionId)
+    if (known !== undefined) return known
+    const shape = (await this.#adapter.readDefinition(definitionId))?.shape
+    if (shape !== undefined) this.#shapes.set(definitionId, shape)
+    return shape
   }
 }
 
-function summaryOf(run: RunRecord): RunSummary {
-  const { runId, templateId, workspaceId, env, status, runnerPool, startedAt, error } = run
+function summaryOf(run: ListedRun): RunSummary {
+  const { runId, templateId, workspaceId, env, status, runnerPool, createdAt, startedAt, error } = run
   return {
     ...{ runId, flow: templateId, placement: 'runner', workspace: workspaceId, env, status, pool: runnerPool },
-    createdAt: madeAt(runId)?.toISOString() ?? run.startedAt ?? run.queuedAt ?? '',
+    createdAt,
     startedAt,
     endedAt: run.completedAt ?? run.cancelledAt,
     error,

@@ -4,6 +4,7 @@ import type {
   ClaimArgs,
   ClaimedRun,
   EnqueueSpec,
+  HeldLease,
   QueueingStateAdapter,
   ResumeOutcome,
   RunnerBeat,
@@ -214,6 +215,10 @@ export class LocalWorkflowStateAdapter implements QueueingStateAdapter {
     return this.#database.read((transaction) => queue.listRunners(transaction))
   }
 
+  listLeases(args: Parameters<QueueingStateAdapter['listLeases']>[0]): Promise<readonly HeldLease[]> {
+    return this.#database.read((transaction) => queue.listLeases(transaction, args))
+  }
+
   // Durable waits.
 
   openWait(runId: string, wait: Parameters<QueueingStateAdapter['openWait']>[1]): Promise<WaitRecord> {
@@ -261,6 +266,10 @@ export class LocalWorkflowStateAdapter implements QueueingStateAdapter {
 
   readEvents(runId: string, options?: Parameters<QueueingStateAdapter['readEvents']>[1]): Promise<readonly RunEvent[]> {
     return this.#database.read((transaction) => reads.readEvents(transaction, runId, options))
+  }
+
+  readDefinition(definitionId: string): Promise<DefinitionRecord | null> {
+    return this.#database.read((transaction) => reads.readDefinition(transaction, definitionId))
   }
 
   listRuns(query: RunQuery): Promise<RunPage> {

@@ -3,6 +3,7 @@ import type {
   ClaimArgs,
   ClaimedRun,
   EnqueueSpec,
+  HeldLease,
   RunnerBeat,
   RunnerRecord,
   SweptRun,
@@ -208,6 +209,28 @@ export function listUnservedRuns(
     queuedAt: instant(row.queued_at) as string,
     runnerPool: row.runner_pool,
     reason: row.reason,
+  }))
+}
+
+export function listLeases(
+  transaction: Transaction,
+  { workspaceId, limit }: { readonly workspaceId?: string | undefined; readonly limit: number },
+): HeldLease[] {
+  const rows = transaction.all<RunRow & { readonly leased_by: string }>(
+    `select * from workflow_runs
+     where lease_until is not null and (:workspaceId is null or workspace_id = :workspaceId)
+     order by lease_until, id limit :limit`,
+    { workspaceId: workspaceId ?? null, limit },
+  )
+  return rows.map((row) => ({
+    runId: row.id,
+    templateId: row.template_id,
+    workspaceId: row.workspace_id,
+    runnerId: row.leased_by,
+    claimState: row.claim_state,
+    claimAttempts: row.claim_attempts,
+    leaseUntil: instant(row.lease_until) as string,
+    lastHeartbeat: instant(row.last_heartbeat),
   }))
 }
 

@@ -2,6 +2,7 @@ import type { Json } from '@starflow/dsl'
 import type {
   Checkpoint,
   ClaimState,
+  ListedRun,
   RunClaim,
   RunEvent,
   RunEventType,
@@ -61,14 +62,21 @@ export interface WaitRow {
 
 export function runRecord(row: RunRow): RunRecord {
   return {
+    ...listedRun(row),
+    input: json(row.input),
+    output: json(row.output),
+    checkpoint: json(row.checkpoint_json) as Checkpoint | null,
+  }
+}
+
+export function listedRun(row: Omit<RunRow, 'input' | 'output' | 'checkpoint_json'>): ListedRun {
+  return {
     runId: row.id,
     templateId: row.template_id,
     workspaceId: row.workspace_id,
     env: row.env,
     status: row.status,
     claimState: row.claim_state,
-    input: json(row.input),
-    output: json(row.output),
     error: row.error,
     definitionId: row.definition_id,
     runnerPool: row.runner_pool,
@@ -76,7 +84,7 @@ export function runRecord(row: RunRow): RunRecord {
     leaseUntil: instant(row.lease_until),
     lastHeartbeat: instant(row.last_heartbeat),
     claimAttempts: row.claim_attempts,
-    checkpoint: json(row.checkpoint_json) as Checkpoint | null,
+    createdAt: instant(row.created_at) as string,
     queuedAt: instant(row.queued_at),
     availableAt: instant(row.available_at),
     startedAt: instant(row.started_at),

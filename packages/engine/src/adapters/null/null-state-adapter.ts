@@ -105,8 +105,12 @@ export class NullWorkflowStateAdapter implements WorkflowStateAdapter {
     return []
   }
 
+  async readDefinition(definitionId: string): Promise<DefinitionRecord | null> {
+    return [...this.#definitions.values()].find((each) => each.definitionId === definitionId) ?? null
+  }
+
   async listRuns(): Promise<RunPage> {
-    return { runs: [], next: null }
+    return { runs: [], next: null, lookedUntil: null }
   }
 
   async cancelRun(runId: string): Promise<boolean> {

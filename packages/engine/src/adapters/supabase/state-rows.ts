@@ -3,12 +3,13 @@ import type {
   Checkpoint,
   ClaimState,
   DefinitionRecord,
+  ListedRun,
   RunEvent,
   RunEventType,
   RunRecord,
   RunStatus,
 } from '../../run-record.ts'
-import type { RunnerRecord, UnservedRun, WaitRecord, WorkerJobRecord } from '../../state-adapter.ts'
+import type { HeldLease, RunnerRecord, UnservedRun, WaitRecord, WorkerJobRecord } from '../../state-adapter.ts'
 
 /** Rows of the schema `starflow` as REST sends them, and the records that they are. */
 
@@ -38,7 +39,16 @@ export interface RunRow {
   readonly duration_ms: number | null
 }
 
+/** A row of `list_runs`: a run, or the last one that was looked at, where a look ended before it had found enough. */
+export interface ListedRunRow extends Omit<RunRow, 'input' | 'output' | 'checkpoint_json'> {
+  readonly is_found: boolean
+}
+
 export function runRecord(row: RunRow): RunRecord {
+  return { ...listedRun(row), input: row.input, output: row.output, checkpoint: row.checkpoint_json }
+}
+
+export function listedRun(row: Omit<RunRow, 'input' | 'output' | 'checkpoint_json'>): ListedRun {
   return {
     runId: row.id,
     templateId: row.template_id ?? '',
@@ -46,8 +56,6 @@ export function runRecord(row: RunRow): RunRecord {
     env: row.env,
     status: row.status,
     claimState: row.claim_state,
-    input: row.input,
-    output: row.output,
     error: row.error,
     definitionId: row.definition_id,
     runnerPool: row.runner_pool,
@@ -55,7 +63,7 @@ export function runRecord(row: RunRow): RunRecord {
     leaseUntil: instantOrNull(row.lease_until),
     lastHeartbeat: instantOrNull(row.last_heartbeat),
     claimAttempts: row.claim_attempts,
-    checkpoint: row.checkpoint_json,
+    createdAt: instant(row.created_at),
     queuedAt: instantOrNull(row.queued_at),
     availableAt: instantOrNull(row.available_at),
     startedAt: instantOrNull(row.started_at),
@@ -146,6 +154,20 @@ export function runnerRecord(row: RunnerRow): RunnerRecord {
     runs: row.runs,
     lastHeartbeat: instant(row.last_heartbeat),
     isLive: row.is_live,
+  }
+}
+
+/** Of a run that is held. */
+export function heldLease(row: ListedRunRow): HeldLease {
+  return {
+    runId: row.id,
+    templateId: row.template_id ?? '',
+    workspaceId: row.workspace_id,
+    runnerId: row.leased_by as string,
+    claimState: row.claim_state,
+    claimAttempts: row.claim_attempts,
+    leaseUntil: instant(row.lease_until as string),
+    lastHeartbeat: instantOrNull(row.last_heartbeat),
   }
 }
 

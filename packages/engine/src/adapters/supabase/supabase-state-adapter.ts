@@ -1,10 +1,12 @@
 import type { Json } from '@starflow/dsl'
 import { StarflowError } from '@starflow/errors'
 import type { Checkpoint, DefinitionRecord, RunClaim, RunEvent, RunFailure, RunRecord } from '../../run-record.ts'
+import { parseRunSearch } from '../../run-search.ts'
 import type {
   ClaimArgs,
   ClaimedRun,
   EnqueueSpec,
+  HeldLease,
   QueueingStateAdapter,
   ResumeOutcome,
   RunnerBeat,
@@ -19,6 +21,7 @@ import type {
   WaitRecord,
   WorkerJobRecord,
   WorkerJobStore,
+  WorkflowStateAdapter,
 } from '../../state-adapter.ts'
 import { readRunCursor, writeRunCursor } from './run-cursor.ts'
 import { RunQueueListener } from './run-queue-listener.ts'
@@ -27,6 +30,9 @@ import {
   type DefinitionRow,
   definitionRecord,
   type EventRow,
+  heldLease,
+  type ListedRunRow,
+  listedRun,
   type RunnerRow,
   type RunRow,
   runEvent,
@@ -268,6 +274,11 @@ export class SupabaseWorkflowStateAdapter implements QueueingStateAdapter, Worke
     return (await this.#functions.rows<RunnerRow>('list_runners', {})).map(runnerRecord)
   }
 
+  async listLeases({ workspaceId, limit }: Parameters<RunQueue['listLeases']>[0]): Promise<readonly HeldLease[]> {
+    const given = { workspace_id: workspaceId, max_rows: limit }
+    return (await this.#functions.rows<ListedRunRow>('list_leases', given)).map(heldLease)
+  }
+
   // Durable waits.
 
   async openWait(
@@ -343,12 +354,12 @@ export class SupabaseWorkflowStateAdapter implements QueueingStateAdapter, Worke
 
   async readEvents(
     runId: string,
-    { afterId, limit }: { readonly afterId?: string | undefined; readonly limit?: number | undefined } = {},
+    { afterId, limit, nodeId }: NonNullable<Parameters<WorkflowStateAdapter['readEvents']>[1]> = {},
   ): Promise<readonly RunEvent[]> {
     const events: RunEvent[] = []
     for (let found = BATCH_ROWS; found >= BATCH_ROWS; ) {
       const max_rows = Math.min(BATCH_ROWS, (limit ?? Number.POSITIVE_INFINITY) - events.length)
-      const args = { run_id: runId, after_id: events.at(-1)?.id ?? afterId, max_rows }
+      const args = { run_id: runId, after_id: events.at(-1)?.id ?? afterId, max_rows, node_id: nodeId }
       const batch = await this.#functions.value<readonly EventRow[]>('read_events', args)
       events.push(...batch.map(runEvent))
       found = batch.length
@@ -356,24 +367,39 @@ export class SupabaseWorkflowStateAdapter implements QueueingStateAdapter, Worke
     return events
   }
 
+  async readDefinition(definitionId: string): Promise<DefinitionRecord | null> {
+    const [row] = await this.#functions.rows<DefinitionRow>('read_definition', { definition_id: definitionId })
+    return row === undefined ? null : definitionRecord(row)
+  }
+
   async listRuns(query: RunQuery): Promise<RunPage> {
     const before = query.before === undefined ? undefined : readRunCursor(query.before)
-    const rows = await this.#functions.rows<RunRow>('list_runs', {
+    const search = query.search === undefined ? undefined : parseRunSearch(query.search)
+    const rows = await this.#functions.rows<ListedRunRow>('list_runs', {
       workspace_id: query.workspaceId,
       env: query.env,
       template_id: query.templateId,
-      status: query.status,
+      statuses: query.statuses,
+      search: search?.kind === 'text' ? search.text : undefined,
+      first_id: search?.kind === 'id' ? search.firstId : undefined,
+      last_id: search?.kind === 'id' ? search.lastId : undefined,
+      created_from: query.createdFrom,
+      created_before: query.createdBefore,
       before_created_at: before?.createdAt,
       before_id: before?.runId,
       // One more tells whether there is another page.
       max_rows: query.limit + 1,
+      look_at: query.lookAt,
     })
-    const page = rows.slice(0, query.limit)
-    const last = page.at(-1)
-    const next = rows.length > page.length && last !== undefined
+    const page = rows.filter((row) => row.is_found).slice(0, query.limit)
+    // A look that ended early goes on behind the last run that it looked at.
+    const end = rows.find((row) => !row.is_found)
+    const last = end ?? page.at(-1)
+    const hasMore = rows.length > page.length && last !== undefined
     return {
-      runs: page.map(runRecord),
-      next: next ? writeRunCursor({ createdAt: last.created_at, runId: last.id }) : null,
+      runs: page.map(listedRun),
+      lookedUntil: end === undefined ? null : listedRun(end).createdAt,
+      next: hasMore ? writeRunCursor({ createdAt: last.created_at, runId: last.id }) : null,
     }
   }
 

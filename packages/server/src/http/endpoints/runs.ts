@@ -1,5 +1,6 @@
 import { DEFAULT_ENV, ENDED_STATUSES } from '@starflow/engine'
 import { z } from 'zod'
+import { MAX_LOOKED_AT_RUNS, MAX_SEARCH_LENGTH } from '../../numbers.ts'
 import type { RunDirectory } from '../../runs/run-directory.ts'
 import { type Endpoint, endpoint } from '../endpoint.ts'
 import { eventStream } from '../event-stream.ts'
@@ -56,9 +57,19 @@ function list(runs: RunDirectory): Endpoint {
   return endpoint({
     ...{ id: 'listRuns', method: 'get', path: '/api/runs', tag: 'Runs', access: 'scope' },
     summary: 'List runs, the newest first',
+    description: `A page may have fewer runs than the limit, or none, and a next one: it looks at ${MAX_LOOKED_AT_RUNS} runs at most.`,
     query: z.object({
       flow: schema.slug.optional(),
-      status: schema.runStatus.optional(),
+      status: schema.runStatuses.optional(),
+      q: z
+        .string()
+        .trim()
+        .min(1)
+        .max(MAX_SEARCH_LENGTH)
+        .optional()
+        .describe('The beginning of a run id (8 digits or more), or a part of flow slug or error.'),
+      from: schema.instantInQuery.optional().describe('Made at this instant or later.'),
+      to: schema.instantInQuery.optional().describe('Made before this instant.'),
       env: schema.name.optional(),
       placement: schema.placement.optional(),
       cursor: z.string().max(1000).optional().describe('What the last page gave as next.'),
@@ -71,8 +82,10 @@ function list(runs: RunDirectory): Endpoint {
       },
     },
     handle: async ({ scope, query }) => {
-      const { flow, status, env, placement, cursor, limit } = query
-      return { status: 200, body: await runs.list(scope, { flowSlug: flow, status, env, placement, cursor, limit }) }
+      const { flow: flowSlug, status: statuses, q: search, from: createdFrom, to: createdBefore } = query
+      const { env, placement, cursor, limit } = query
+      const filter = { flowSlug, statuses, search, createdFrom, createdBefore, env, placement }
+      return { status: 200, body: await runs.list(scope, { ...filter, cursor, limit }) }
     },
   })
 }
