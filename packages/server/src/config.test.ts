@@ -22,6 +22,7 @@ describe('the configuration', () => {
       host: '127.0.0.1',
       port: 8787,
       drainTimeoutMs: 300_000,
+      drainNoticeMs: 0,
       apiToken: TOKEN,
       defaultWorkspace: 'celestial',
       waitTokenKeys: [],

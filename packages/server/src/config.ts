@@ -11,6 +11,8 @@ export interface ServerConfig {
   readonly host: string
   readonly port: number
   readonly drainTimeoutMs: number
+  /** Requests are taken for this long at least after readiness is gone, so that a proxy in front notices. */
+  readonly drainNoticeMs: number
   /** The operator's token. Undefined for a runner, which serves no API. */
   readonly apiToken: string | undefined
   /** The token that reads metrics and nothing else. */
@@ -88,6 +90,12 @@ export const SERVER_VARIABLES = {
     schema: wholeNumber(0, 86_400_000),
     default: `\`${DRAIN_TIMEOUT_MS}\``,
     meaning: 'how long active runs may go on after the first signal',
+  },
+  STARFLOW_DRAIN_NOTICE_MS: {
+    schema: wholeNumber(0, 600_000),
+    default: '`0`',
+    meaning:
+      'how long `edge` and `both` take requests at least after the first signal, so that a proxy in front notices `/readyz`',
   },
   STARFLOW_API_TOKEN: {
     schema: text.min(MIN_API_TOKEN_LENGTH, `must have at least ${MIN_API_TOKEN_LENGTH} characters`),
@@ -232,6 +240,7 @@ export function readConfig(env: Env): ServerConfig {
     host: values.STARFLOW_HOST ?? '127.0.0.1',
     port: values.STARFLOW_PORT ?? 8787,
     drainTimeoutMs: values.STARFLOW_DRAIN_TIMEOUT_MS ?? DRAIN_TIMEOUT_MS,
+    drainNoticeMs: ROLES[role].http === 'full' ? (values.STARFLOW_DRAIN_NOTICE_MS ?? 0) : 0,
     apiToken: ROLES[role].http === 'full' ? values.STARFLOW_API_TOKEN : undefined,
     metricsToken: values.STARFLOW_METRICS_TOKEN,
     waitTokenKeys: waitTokenKeysOf(values),

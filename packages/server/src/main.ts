@@ -163,7 +163,7 @@ async function compose(
     ...(options.services ?? []),
   ]
   const server = new StarflowServer({
-    ...{ readiness, runner, log, drainTimeoutMs: config.drainTimeoutMs },
+    ...{ readiness, runner, log, drainTimeoutMs: config.drainTimeoutMs, drainNoticeMs: config.drainNoticeMs },
     services: new ServiceGroup(services, (name, error) =>
       log.error({ ...errorFields(error), serviceName: name }, 'a service failed to stop'),
     ),

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Listener } from './http/listener.ts'
 import type { ServerLog } from './log.ts'
 import type { Readiness } from './readiness.ts'
@@ -16,6 +17,7 @@ export interface ServerParts {
   /** Undefined where the role claims nothing. */
   readonly runner: DrainableRunner | undefined
   readonly drainTimeoutMs: number
+  readonly drainNoticeMs: number
   readonly listen: () => Promise<Listener>
   /** Ends streams. */
   readonly stopStreams: () => void
@@ -62,9 +64,10 @@ export class StarflowServer {
    * 1. `/readyz` answers 503, so that nobody sends anything new
    * 2. claiming stops, and so does what else begins work by itself
    * 3. active runs get the drain timeout; what is left then is found by the sweep of another process
-   * 4. streams end, answers under way are finished, the port and the storage close
+   * 4. whoever sends requests has had the time to notice
+   * 5. streams end, answers under way are finished, the port and the storage close
    *
-   * Requests are answered until step 4: a run that waits for one of them can still end.
+   * Requests are answered until step 5: a run that waits for one of them can still end.
    */
   drain(): Promise<void> {
     this.#draining ??= this.#drain()
@@ -72,10 +75,10 @@ export class StarflowServer {
   }
 
   async #drain(): Promise<void> {
-    const { readiness, services, runner, drainTimeoutMs, stopStreams, closeStorage, log } = this.#parts
+    const { readiness, services, runner, drainTimeoutMs, drainNoticeMs, stopStreams, closeStorage, log } = this.#parts
     readiness.drain()
     log.info({ activeRuns: runner?.activeRuns ?? 0, drainTimeoutMs }, 'draining')
-    await Promise.all([services.stop(), runner?.drain(drainTimeoutMs)])
+    await Promise.all([services.stop(), runner?.drain(drainTimeoutMs), pause(drainNoticeMs)])
     stopStreams()
     await this.#listener?.close()
     await closeStorage()

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { ApiClient } from './support/api-client.ts'
 import { OPERATOR_TOKEN, testServer, testStorage } from './support/test-servers.ts'
+import { until } from './support/until.ts'
 
 const files = mkdtempSync(join(tmpdir(), 'starflow-dashboard-'))
 afterAll(() => rmSync(files, { recursive: true, force: true }))
@@ -144,6 +145,20 @@ describe('the dashboard', () => {
     const [, text] = await page('/..%2f..%2f..%2fetc/passwd')
     expect(text).not.toContain('root:')
   })
+})
+
+test('a server that drains takes requests until a proxy in front has had the time to notice', async () => {
+  const leaving = await testServer(await testStorage('sqlite'), { STARFLOW_DRAIN_NOTICE_MS: '1000' })
+  const drained = leaving.drain()
+  await until(
+    async () => leaving.log.map(({ message }) => message),
+    (messages) => messages.includes('runner.stopped'),
+  )
+  expect((await leaving.nobody.get('/readyz')).status).toBe(503)
+  const shop = leaving.operator.with({ 'starflow-workspace': 'shop' })
+  expect((await shop.post('/api/runs', { flow: 'greetV1', input: { name: 'Ana' } })).status).toBe(201)
+  await drained
+  await expect(leaving.nobody.get('/readyz')).rejects.toThrow()
 })
 
 test('a server is described by the same schemas that check it', async () => {
