@@ -21,6 +21,9 @@ const PURPOSES = {
   'edge-worker': 'Workers. Runs in Supabase Edge Functions, Deno, Node and Bun.',
   client:
     'Starts and watches runs, on supabase-js. Runs in browsers, Node and Deno, and needs nothing but `@starflow/errors`.',
+  testing: 'Runs flows in memory, for tests. Node only.',
+  engine:
+    'Whole runs on a runner: the engine and its state port. Its adapters are `@starflow/engine/adapters/local`, `…/supabase` and `…/null`.',
   errors: 'What every package throws.',
   core: 'The typed client of the SQL functions, for workers and servers; `@starflow/core/migrations` has the migrations.',
   local: 'Supabase without Docker. Node only; it knows nothing of flows.',
