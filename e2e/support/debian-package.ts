@@ -4,10 +4,15 @@ import { userInfo } from 'node:os'
 /**
  * A program of a Debian package: where it is, installed with apt-get when it is missing and may be.
  *
+ * @param versionArgs what it is asked to see whether it is there
  * @throws Error with what apt-get said
  */
-export function debianProgram(packageName: string, candidates: readonly string[]): string {
-  const find = () => candidates.find((path) => spawnSync(path, ['--version']).status === 0)
+export function debianProgram(
+  packageName: string,
+  candidates: readonly string[],
+  versionArgs: readonly string[] = ['--version'],
+): string {
+  const find = () => candidates.find((path) => spawnSync(path, versionArgs).status === 0)
   const present = find()
   if (present !== undefined) return present
   const install = () => asRoot('apt-get', 'install', '-y', '--no-install-recommends', packageName)
