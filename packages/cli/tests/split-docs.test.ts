@@ -82,7 +82,11 @@ afterAll(async () => {
 function here(text: string): string {
   const secrets = {
     ...{ key: gateway.serviceRoleKey, 'database URL': database.url, "the operator's token": OPERATOR },
-    ...{ 'at least 32 random characters': 'x'.repeat(40), 'the secret of the webhook': SECRET },
+    ...{
+      'at least 32 random characters': 'x'.repeat(40),
+      'the secret of the webhook': SECRET,
+      'a token for metrics': 'a-token-for-metrics-of-this-test',
+    },
   }
   return Object.entries(secrets)
     .reduce((done, [name, value]) => done.replaceAll(`<${name}>`, value), text)
