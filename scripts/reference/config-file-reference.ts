@@ -14,10 +14,7 @@ interface Schema {
 
 /** The page of starflow.yaml, from its own schema. */
 export function configFileReference(file: Schema): string {
-  const sections = Object.entries(file.properties ?? {}).map(([name, section]) => {
-    const entry = section.additionalProperties as Schema
-    return `## ${name}\n\n${section.description}\n\n${tableOf(entry)}\n`
-  })
+  const sections = Object.entries(file.properties ?? {}).flatMap(([name, section]) => sectionTexts(name, section, '##'))
   const webhook = file.properties?.webhooks?.additionalProperties as Schema
   const schemes = (webhook.properties?.signature?.oneOf ?? []).map(
     (scheme) => `### ${String(scheme.properties?.scheme?.const)}\n\n${scheme.description}\n\n${tableOf(scheme)}\n`,
@@ -25,9 +22,28 @@ export function configFileReference(file: Schema): string {
   return [HEAD, ...sections, `## Signatures\n\n${SIGNATURES}\n`, ...schemes].join('\n')
 }
 
+/** A map has one table, that of its entries; what has keys of its own has one for them, and one for each that is such a section. */
+function sectionTexts(name: string, section: Schema, level: string): string[] {
+  const entry = section.additionalProperties
+  const shown = typeof entry === 'object' ? entry : section
+  const text = `${level} ${name}\n\n${section.description}\n\n${tableOf(shown)}\n`
+  if (shown === entry) return [text]
+  const nested = Object.entries(section.properties ?? {}).flatMap(([key, each]) => {
+    const own = [each, ...(each.anyOf ?? [])].find(isSection)
+    return own === undefined
+      ? []
+      : sectionTexts(`${name}.${key}`, { description: each.description ?? '', ...own }, '###')
+  })
+  return [text, ...nested]
+}
+
+function isSection({ type, properties = {}, additionalProperties }: Schema): boolean {
+  return type === 'object' && (Object.keys(properties).length > 0 || typeof additionalProperties === 'object')
+}
+
 const HEAD = `# starflow.yaml
 
-${'What starts flows by itself. A server reads it once, at its start, from its working directory or from `STARFLOW_CONFIG_FILE`, and is\nrefused with every problem of it ([SF920](../errors/SF920.md)); `npx starflow config check` tells them before. A key that is not here is one of them.\n[Triggers](../guides/triggers.md) shows how it is used. This page, and the JSON Schema in `packages/server/starflow.schema.json`, are written by\n`npm run build:docs`. For an editor that knows the YAML language server, name that file in the first line:'}
+${'What a server does by itself. It reads the file once, at its start, from its working directory or from `STARFLOW_CONFIG_FILE`, and is\nrefused with every problem of it ([SF920](../errors/SF920.md)); `npx starflow config check` tells them before. A key that is not here is one of them.\n[Triggers](../guides/triggers.md) and [Alerts](../operations/alerts.md) show how it is used. This page, and the JSON Schema in `packages/server/starflow.schema.json`, are written by\n`npm run build:docs`. For an editor that knows the YAML language server, name that file in the first line:'}
 
 \`\`\`yaml
 # yaml-language-server: $schema=node_modules/@starflow/server/starflow.schema.json
@@ -56,7 +72,9 @@ function typeOf(schema: Schema): string {
   if (schema.anyOf !== undefined) return schema.anyOf.length > 3 ? 'JSON' : schema.anyOf.map(typeOf).join(' or ')
   if (schema.type === 'array') return `list of ${typeOf(schema.items ?? {})}`
   if (schema.type === 'object') {
+    if (typeof schema.additionalProperties === 'object') return 'entries by name'
     const keys = Object.keys(schema.properties ?? {})
+    if (keys.length === 0) return '`{}`'
     return `{ ${keys.map((key) => `\`${key}\``).join(', ')} }`
   }
   return schema.type ?? 'JSON'

@@ -1521,6 +1521,7 @@ create table pgflow.task_attempts (
   constraint task_attempts_task_fkey foreign key (run_id, step_slug, task_index) references pgflow.step_tasks (run_id, step_slug, task_index),
   constraint task_attempts_reason_is_valid check (reason in ('failed', 'type_violation', 'stalled', 'released', 'cancelled', 'skipped'))
 );
+create index task_attempts_stalled_idx on pgflow.task_attempts (ended_at) where reason = 'stalled';
 comment on table pgflow.task_attempts is 'One row per attempt that ended otherwise than completed.';
 
 -- Durable waits that have something to come: open ones, with their deadline, and those that were resumed before they opened,
@@ -5139,6 +5140,7 @@ create table starflow.workflow_run_events (
 create index idx_workflow_run_events_run on starflow.workflow_run_events (run_id, id);
 create index idx_workflow_run_events_node on starflow.workflow_run_events (run_id, node_id, id) where node_id is not null;
 create index idx_workflow_run_events_variable on starflow.workflow_run_events (run_id, (payload_json ->> 'key'), id) where event_type = 'variable';
+create index idx_workflow_run_events_lost on starflow.workflow_run_events (created_at) where event_type = 'runner_lost';
 create unique index idx_workflow_run_events_one_output on starflow.workflow_run_events (run_id, node_id) where event_type = 'node_complete';
 comment on table starflow.workflow_run_events is 'What happened to runs, append-only. What a run has come to is read from its events in the order of their ids, which within a run is the order in which they became visible.';
 comment on column starflow.workflow_run_events.node_id is 'The step slug, or slug[3] for an element of a map.';
@@ -6602,6 +6604,10 @@ create type starflow.queue_run_attempt as (
   task_index integer, attempt integer, outcome text, worker_id uuid, function_name text, started_at timestamptz, ended_at timestamptz,
   error_name text, error_message text, error_stack text
 );
+-- Something that is wrong now, as a rule of alerts sees it. facts: counts, instants and identifiers.
+create type starflow.observed_problem as (rule text, subject text, facts jsonb);
+-- A problem that has just been opened or resolved.
+create type starflow.problem_change as (problem_id uuid, rule text, subject text, change text, facts jsonb);
 
 -- 75_server/01_tables.sql
 -- What the server keeps beside runs: which database this is, who may ask, and whose the runs in queue placement are.
@@ -6682,6 +6688,55 @@ create index trigger_firings_unstarted_idx on starflow.trigger_firings (workspac
 create index trigger_firings_settled_idx on starflow.trigger_firings (settled_at) where settled_at is not null;
 comment on table starflow.trigger_firings is 'What schedules and webhooks have fired: one row per scheduled instant or delivery, with the run that it started.';
 
+-- A problem is there once, however many edges see it. It is opened when its grace is over, and stays after it was resolved.
+create table starflow.alert_problems (
+  problem_id uuid not null default pgflow.new_run_id(),
+  rule text not null,
+  subject text not null,
+  facts jsonb not null,
+  seen_at timestamptz not null,
+  last_seen_at timestamptz not null,
+  opened_at timestamptz,
+  resolved_at timestamptz,
+  constraint alert_problems_pkey primary key (problem_id),
+  constraint alert_problems_resolved_was_opened check (resolved_at is null or opened_at is not null)
+);
+create unique index alert_problems_unresolved_key on starflow.alert_problems (rule, subject) where resolved_at is null;
+create index alert_problems_resolved_idx on starflow.alert_problems (resolved_at) where resolved_at is not null;
+comment on table starflow.alert_problems is 'What alerts have found wrong: one row from when it was first seen until it is resolved. opened_at null: it may still pass within its grace.';
+
+-- What a webhook is told at once, and how far that has come. Its id is that of the request, so that a receiver knows a repetition.
+create table starflow.alert_messages (
+  message_id uuid not null default pgflow.new_run_id(),
+  webhook text not null,
+  problems jsonb not null,
+  created_at timestamptz not null,
+  attempts integer not null default 0,
+  next_attempt_at timestamptz,
+  settled_at timestamptz,
+  outcome text,
+  constraint alert_messages_pkey primary key (message_id),
+  constraint alert_messages_outcome_is_known check (outcome in ('sent', 'given_up')),
+  constraint alert_messages_settled_has_an_outcome check ((settled_at is null) = (outcome is null)),
+  constraint alert_messages_open_has_a_next_attempt check ((settled_at is null) = (next_attempt_at is not null))
+);
+create index alert_messages_open_idx on starflow.alert_messages (next_attempt_at) where settled_at is null;
+create index alert_messages_webhook_idx on starflow.alert_messages (webhook, created_at);
+comment on table starflow.alert_messages is 'Messages of alerts, each with the problems it tells of as they were when it was written.';
+
+-- Each change is told to each webhook once: that is its key.
+create table starflow.alert_notices (
+  problem_id uuid not null,
+  change text not null,
+  webhook text not null,
+  message_id uuid,
+  constraint alert_notices_pkey primary key (problem_id, change, webhook),
+  constraint alert_notices_change_is_known check (change in ('opened', 'resolved')),
+  constraint alert_notices_problem_id_fkey foreign key (problem_id) references starflow.alert_problems (problem_id) on delete cascade
+);
+create index alert_notices_untold_idx on starflow.alert_notices (webhook) where message_id is null;
+comment on table starflow.alert_notices is 'Who is to be told of which change of a problem, and in which message it was told.';
+
 -- 75_server/_attempts_of_tasks.sql
 -- The attempts of some tasks of a step, those that have ended otherwise than completed and the last one of each task, in order. A task that
 -- was queued again has its last attempt among the former.
@@ -6744,6 +6799,82 @@ begin
   return v_due_at;
 exception when undefined_table then
   return null;
+end $$;
+
+-- 75_server/_observed_problems.sql
+-- What the rules see now. Cheap enough for every ten seconds: what failed, stalled or was lost lately is in indexes of its own.
+create function starflow._observed_problems(p_rules jsonb)
+returns setof starflow.observed_problem
+language plpgsql stable
+as $$
+declare
+  v_now timestamptz := pgflow.clock();
+  v_rule jsonb;
+  v_since timestamptz;
+begin
+  v_rule := p_rules -> 'failedRuns';
+  if v_rule is not null then
+    v_since := v_now - starflow._milliseconds((v_rule ->> 'withinMs')::bigint);
+    return query
+      select 'failedRuns', f.flow_slug,
+             jsonb_build_object('runs', count(*), 'runIds', (array_agg(f.run_id order by f.failed_at desc))[1:5])
+      from (
+        select r.flow_slug, r.run_id, r.failed_at from pgflow.runs r where r.status = 'failed' and r.failed_at > v_since
+        union all
+        select r.template_id, r.id, r.completed_at from starflow.workflow_runs r where r.status = 'error' and r.completed_at > v_since
+      ) f
+      where v_rule -> 'flows' is null or v_rule -> 'flows' ? f.flow_slug
+      group by f.flow_slug
+      having count(*) >= (v_rule ->> 'atLeast')::bigint;
+  end if;
+
+  if p_rules -> 'uncoveredQueues' is not null then
+    return query
+      select 'uncoveredQueues', c.queue_name,
+             jsonb_build_object(
+               'messages', max(c.depth), 'oldestSeconds', max(floor(extract(epoch from c.oldest_age))),
+               'reason', case when max(c.depth) is null then 'queue_gone' when bool_and(c.fenced) then 'fenced' else 'no_live_worker' end,
+               'steps', array_agg(c.flow_slug || '.' || c.step_slug order by c.flow_slug, c.step_index))
+      from pgflow.queue_coverage c
+      where c.depth is null or (c.depth > 0 and (c.live_workers = 0 or c.fenced))
+      group by c.queue_name;
+  end if;
+
+  v_rule := p_rules -> 'stalls';
+  if v_rule is not null then
+    v_since := v_now - starflow._milliseconds((v_rule ->> 'withinMs')::bigint);
+    return query
+      select 'stalls', s.flow_slug,
+             jsonb_build_object('stalledTasks', count(*) filter (where s.is_task), 'lostRunners', count(*) filter (where not s.is_task),
+                                'runIds', (array_agg(s.run_id order by s.happened_at desc))[1:5])
+      from (
+        select r.flow_slug, r.run_id, a.ended_at as happened_at, true as is_task
+        from pgflow.task_attempts a join pgflow.runs r on r.run_id = a.run_id
+        where a.reason = 'stalled' and a.ended_at > v_since
+        union all
+        select r.template_id, r.id, e.created_at, false
+        from starflow.workflow_run_events e join starflow.workflow_runs r on r.id = e.run_id
+        where e.event_type = 'runner_lost' and e.created_at > v_since
+      ) s
+      group by s.flow_slug
+      having count(*) >= (v_rule ->> 'atLeast')::bigint;
+  end if;
+
+  v_rule := p_rules -> 'outboxLag';
+  if v_rule is not null and starflow._is_mirrored() then
+    return query
+      select 'outboxLag', 'warm tier', jsonb_build_object('changes', l.overdue, 'oldestSeconds', l.oldest_ms / 1000)
+      from starflow.outbox_lag(page_ms => (v_rule ->> 'pageMs')::bigint) l
+      where l.overdue > 0;
+  end if;
+
+  if p_rules -> 'unservedRuns' is not null then
+    return query
+      select 'unservedRuns', coalesce(u.runner_pool, 'no pool'),
+             jsonb_build_object('runs', count(*), 'reason', min(u.reason), 'runIds', (array_agg(u.run_id order by u.queued_at))[1:5])
+      from starflow.list_unserved_runs(max_rows => 1000) u
+      group by u.runner_pool;
+  end if;
 end $$;
 
 -- 75_server/_queue_metrics.sql
@@ -6837,6 +6968,40 @@ begin
     select 'starflow_worker_jobs_oldest_age_seconds', jsonb_build_object('kind', j.kind),
            greatest(extract(epoch from v_now - min(j.created_at)), 0)::double precision
     from starflow.worker_jobs j where j.status = 'queued' group by j.kind;
+end $$;
+
+-- 75_server/_write_alert_messages.sql
+-- One message for each webhook that has something to be told and was not told anything within p_group_ms. A problem that was opened and
+-- resolved since is told once, as resolved. The caller holds the lock of look_for_problems.
+create function starflow._write_alert_messages(p_webhooks text[], p_group_ms bigint)
+returns void
+language plpgsql
+as $$
+declare
+  v_now timestamptz := pgflow.clock();
+  v_webhook text;
+  v_problem_ids uuid[];
+  v_message_id uuid;
+begin
+  foreach v_webhook in array p_webhooks loop
+    continue when exists (
+      select from starflow.alert_messages m where m.webhook = v_webhook and m.created_at > v_now - starflow._milliseconds(p_group_ms));
+    v_problem_ids := array(
+      select distinct n.problem_id from starflow.alert_notices n where n.webhook = v_webhook and n.message_id is null order by n.problem_id limit 100);
+    continue when cardinality(v_problem_ids) = 0;
+    insert into starflow.alert_messages as m (webhook, problems, created_at, next_attempt_at)
+    select v_webhook,
+           jsonb_agg(jsonb_build_object(
+             'problemId', p.problem_id, 'rule', p.rule, 'subject', p.subject, 'facts', p.facts,
+             'openedAt', p.opened_at, 'resolvedAt', case when n.is_resolved then p.resolved_at end) order by p.problem_id),
+           v_now, v_now
+    from (select u.problem_id, bool_or(u.change = 'resolved') as is_resolved from starflow.alert_notices u
+          where u.webhook = v_webhook and u.message_id is null and u.problem_id = any (v_problem_ids) group by u.problem_id) n
+    join starflow.alert_problems p on p.problem_id = n.problem_id
+    returning m.message_id into v_message_id;
+    update starflow.alert_notices n set message_id = v_message_id
+    where n.webhook = v_webhook and n.message_id is null and n.problem_id = any (v_problem_ids);
+  end loop;
 end $$;
 
 -- 75_server/advance_schedule.sql
@@ -6972,6 +7137,51 @@ end $$;
 comment on function starflow.list_queue_runs(text, text, text, text[], text, uuid, uuid, timestamptz, timestamptz, timestamptz, uuid, integer, integer) is
   'Runs in queue placement with whose they are, the newest first; what is null is not filtered by. search (in lower case) is the beginning of an id, or part of flow slug or error. For the next page give start and id of the last row. Looks at look_at runs at most: then the last row may be one that is not found, where the next page begins.';
 
+-- 75_server/look_for_problems.sql
+-- Called by each edge every few seconds; of several at the same moment one looks, and the others are done. Every change of a problem
+-- is written with whom it is to be told to, so that no process that ends in between costs a message. A webhook is told at
+-- once, and then what comes within group_ms together: at most 100 problems in a message, the rest in the next one.
+create function starflow.look_for_problems(rules jsonb, webhooks jsonb, group_ms bigint, resolve_after_ms bigint)
+returns setof starflow.problem_change
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_now timestamptz := pgflow.clock();
+  v_changes starflow.problem_change[];
+begin
+  if not pg_try_advisory_xact_lock(hashtextextended('starflow.look_for_problems', 0)) then
+    return;
+  end if;
+
+  insert into starflow.alert_problems as p (rule, subject, facts, seen_at, last_seen_at)
+  select o.rule, o.subject, o.facts, v_now, v_now from starflow._observed_problems(look_for_problems.rules) o
+  on conflict (rule, subject) where resolved_at is null do update set facts = excluded.facts, last_seen_at = excluded.last_seen_at;
+  -- It has passed within its grace: nobody needs to know.
+  delete from starflow.alert_problems p where p.opened_at is null and p.last_seen_at < v_now;
+
+  with opened as (
+    update starflow.alert_problems p set opened_at = v_now
+    where p.opened_at is null
+      and p.seen_at <= v_now - starflow._milliseconds(coalesce((look_for_problems.rules -> p.rule ->> 'graceMs')::bigint, 0))
+    returning p.problem_id, p.rule, p.subject, 'opened', p.facts
+  ), resolved as (
+    update starflow.alert_problems p set resolved_at = v_now
+    where p.resolved_at is null and p.opened_at < v_now and p.last_seen_at <= v_now - starflow._milliseconds(resolve_after_ms) and p.last_seen_at < v_now
+    returning p.problem_id, p.rule, p.subject, 'resolved', p.facts
+  )
+  select array_agg(row(c.*)::starflow.problem_change) into v_changes
+  from (select * from opened union all select * from resolved) c;
+
+  insert into starflow.alert_notices (problem_id, change, webhook)
+  select c.problem_id, c.change, w.key
+  from unnest(v_changes) c join jsonb_each(look_for_problems.webhooks) w on w.value ? c.rule;
+  perform starflow._write_alert_messages(array(select jsonb_object_keys(look_for_problems.webhooks)), group_ms);
+  return query select c.* from unnest(v_changes) c;
+end $$;
+comment on function starflow.look_for_problems(jsonb, jsonb, bigint, bigint) is
+  'Looks for what the rules of alerts call wrong, keeps what has changed and writes the messages about it. Returns the changes that this call has found.';
+
 -- 75_server/metrics.sql
 -- Cheap enough for every few seconds: bounded passes over queues, and indexes that hold only what is open. One value, because an
 -- API in front may bound the rows of an answer.
@@ -6988,6 +7198,9 @@ begin
   from (
     select * from starflow._queue_metrics()
     union all select * from starflow._run_metrics()
+    union all
+    select 'starflow_alerts_open', jsonb_build_object('rule', p.rule), count(*) from starflow.alert_problems p
+    where p.resolved_at is null and p.opened_at is not null group by p.rule
     union all select c.metric, c.labels, starflow._count(c.sequence::regclass)
     from (values
       ('starflow_runs_started_total', '{"placement": "queue"}'::jsonb, 'pgflow.counted_runs_started'),
@@ -7032,6 +7245,17 @@ begin
 end $$;
 comment on function starflow.open_schedules(text, text[]) is
   'Until which instant these schedules have fired, and what time it is. One that was never seen has fired until now.';
+
+-- 75_server/prune_alerts.sql
+create function starflow.prune_alerts(older_than_ms bigint)
+returns void
+language sql
+set search_path = ''
+as $$
+  delete from starflow.alert_problems p where p.resolved_at < pgflow.clock() - starflow._milliseconds(older_than_ms);
+  delete from starflow.alert_messages m where m.created_at < pgflow.clock() - starflow._milliseconds(older_than_ms);
+$$;
+comment on function starflow.prune_alerts(bigint) is 'Forgets problems that were resolved this long ago, and messages as old.';
 
 -- 75_server/prune_firings.sql
 create function starflow.prune_firings(older_than_ms bigint)
@@ -7248,6 +7472,23 @@ as $$
 $$;
 comment on function starflow.revoke_api_token(text) is 'From now on the token is refused. Again: no effect. False when there is none of this id.';
 
+-- 75_server/settle_alert_message.sql
+create function starflow.settle_alert_message(message_id uuid, attempt integer, outcome text default null, retry_ms bigint default null)
+returns boolean
+language plpgsql
+set search_path = ''
+as $$
+begin
+  update starflow.alert_messages m set
+    outcome = settle_alert_message.outcome,
+    settled_at = case when settle_alert_message.outcome is not null then pgflow.clock() end,
+    next_attempt_at = case when settle_alert_message.outcome is null then pgflow.clock() + starflow._milliseconds(retry_ms) end
+  where m.message_id = settle_alert_message.message_id and m.attempts = settle_alert_message.attempt and m.settled_at is null;
+  return found;
+end $$;
+comment on function starflow.settle_alert_message(uuid, integer, text, bigint) is
+  'What became of an attempt to send a message: sent or given_up, or null and when to try again. False for an attempt that is not the last one.';
+
 -- 75_server/settle_firing.sql
 create function starflow.settle_firing(
   workspace_id text, kind text, trigger_name text, occurrence text, run_id uuid default null, refused_code text default null)
@@ -7296,6 +7537,28 @@ begin
 end $$;
 comment on function starflow.start_queue_run(text, text, text, jsonb, text, bigint) is
   'Starts a run in queue placement for a workspace. The same idempotency key in its workspace and env gives the run that it started.';
+
+-- 75_server/take_alert_messages.sql
+-- For lease_ms they are the caller's; when it ends without a word, another one takes them.
+create function starflow.take_alert_messages(webhooks text[], lease_ms bigint)
+returns table (message_id uuid, webhook text, problems jsonb, created_at timestamptz, attempt integer)
+language plpgsql
+set search_path = ''
+as $$
+#variable_conflict use_column
+begin
+  return query
+    update starflow.alert_messages m set attempts = m.attempts + 1, next_attempt_at = pgflow.clock() + starflow._milliseconds(lease_ms)
+    from (
+      select o.message_id from starflow.alert_messages o
+      where o.settled_at is null and o.next_attempt_at <= pgflow.clock() and o.webhook = any (webhooks)
+      order by o.created_at limit 20
+      for update skip locked
+    ) due
+    where m.message_id = due.message_id
+    returning m.message_id, m.webhook, m.problems, m.created_at, m.attempts;
+end $$;
+comment on function starflow.take_alert_messages(text[], bigint) is 'Messages of alerts that are due, to be sent by the caller alone; attempt goes with their settlement.';
 
 -- 75_server/unstarted_firings.sql
 create function starflow.unstarted_firings(workspace_id text, older_than_ms bigint, max_rows integer default 100)

@@ -35,6 +35,7 @@ export const COMMAND_MODULES: readonly CommandModule[] = [
   { names: ['doctor'], load: async () => (await import('./operations/doctor.command.ts')).addDoctorCommand },
   { names: ['server'], load: async () => (await import('./server/server.command.ts')).addServerCommand },
   { names: ['config'], load: async () => (await import('./config/config.commands.ts')).addConfigCommands },
+  { names: ['alerts'], load: async () => (await import('./server/alerts.commands.ts')).addAlertsCommands },
   { names: ['tokens'], load: async () => (await import('./server/tokens.commands.ts')).addTokensCommands },
 ]
 

@@ -1,4 +1,6 @@
 export { withServerStore } from './adapters/with-server-store.ts'
+export { type AlertSample, alertSamples } from './alerts/alert-sample.ts'
+export { type AlertAnswer, type AlertRequest, sendAlert } from './alerts/alert-sender.ts'
 export { makeApiToken } from './auth/api-token.ts'
 export { readConfig, SERVER_VARIABLES, type ServerConfig, type ServerVariable } from './config.ts'
 export { describeApi } from './http/api.ts'

@@ -12,6 +12,7 @@ import {
   type RunnerOptions,
 } from '@starflow/engine'
 import { type OpenStorage, openStorage } from './adapters/open-storage.ts'
+import { AlertWatch } from './alerts/alert-watch.ts'
 import { Authenticator } from './auth/authenticator.ts'
 import { GuessLimit } from './auth/guess-limit.ts'
 import { MetricsAuthenticator } from './auth/metrics-authenticator.ts'
@@ -159,6 +160,7 @@ async function compose(
   const services = [
     ...(runner === undefined ? [createSweep(adapter, log)] : []),
     ...triggers.services,
+    ...createAlerts(config, declarations, storage, options.env, log),
     ...(mirror?.services ?? []),
     ...(options.services ?? []),
   ]
@@ -221,6 +223,18 @@ function createTriggers(
     // Webhooks too need whoever starts what an edge left behind.
     services: role.cron && isDeclared ? [new Scheduler({ ...shared, triggers })] : [],
   }
+}
+
+/** Whoever fires schedules looks for problems too: both are done for the whole database, by whichever edge comes first. */
+function createAlerts(
+  { role }: ServerConfig,
+  { alerts }: Declarations,
+  { alerts: store, databaseId }: OpenStorage,
+  env: Env,
+  log: ServerLog,
+): readonly Service[] {
+  if (alerts === undefined || !ROLES[role].cron) return []
+  return [new AlertWatch({ alerts, store, databaseId, env, log, now: Date.now })]
 }
 
 /** The adapter that runs are written through, and the mirror that this process helps to keep. */

@@ -61,7 +61,7 @@ export const MAX_JOB_WAIT_S = 50
 export const JOB_POLL_MS = 250
 /** The longest text with which a worker may say why a job failed. */
 export const MAX_JOB_ERROR_LENGTH = 10_000
-/** How long whoever is told of a mirror's lag may take to answer. */
+/** How long whoever is told of a problem, or of a mirror's lag, may take to answer. */
 export const ALERT_TIMEOUT_MS = 5000
 /** How long the figures of the database that were read for one scrape are given to others. */
 export const METRICS_CACHE_MS = 1000
@@ -69,3 +69,27 @@ export const METRICS_CACHE_MS = 1000
 export const METRICS_TIMEOUT_MS = 2000
 /** The bounds of the histogram of requests, in seconds. The last ones are for long polls. */
 export const REQUEST_DURATION_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60] as const
+
+/** How often alerts look for problems. */
+export const ALERT_INTERVAL_MS = 10_000
+/** How far back failed runs and stalls are looked for, unless the file says otherwise; and at most. */
+export const ALERT_WINDOW_MINUTES = 15
+export const MAX_ALERT_WINDOW_MINUTES = 1440
+/** How long a queue may be uncovered before somebody is told, unless the file says otherwise; and at most. In seconds. */
+export const ALERT_GRACE_S = 120
+export const MAX_ALERT_GRACE_S = 86_400
+/** A problem is resolved when it was not seen for so long: what comes and goes is one problem. */
+export const ALERT_RESOLVE_AFTER_MS = 30_000
+/** What comes within this of a message is told in the next one, unless the file says otherwise; and at most. In seconds. */
+export const ALERT_GROUP_S = 60
+export const MAX_ALERT_GROUP_S = 86_400
+/** How long a message belongs to the process that sends it. */
+export const ALERT_LEASE_MS = 30_000
+/** A message that was not taken is sent again after this, doubling, up to the longest delay, so many times in all. */
+export const ALERT_RETRY_MS = 10_000
+export const MAX_ALERT_RETRY_MS = 900_000
+export const MAX_ALERT_ATTEMPTS = 12
+/** How long resolved problems and messages are kept. */
+export const ALERT_RETENTION_MS = 7 * 24 * 60 * 60_000
+/** How often old ones are forgotten. */
+export const ALERT_PRUNE_INTERVAL_MS = 3_600_000

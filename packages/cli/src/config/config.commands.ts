@@ -8,7 +8,9 @@ import { loadProject } from '../project/project.ts'
 
 /** Adds `starflow config …`. */
 export function addConfigCommands(program: Command, outputFor: (options: { json?: boolean }) => Output): void {
-  const config = program.command('config').description('The file that declares triggers, webhooks and runner pools.')
+  const config = program
+    .command('config')
+    .description('The file that declares triggers, webhooks, runner pools and alerts.')
   config
     .command('check')
     .description('Check the file, against the flows of the project too, and print what it declares. It starts nothing.')
@@ -16,7 +18,7 @@ export function addConfigCommands(program: Command, outputFor: (options: { json?
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      '\nEvery problem is told with its line and column. A flow that is only compiled in the database is not known here; whether the\nsecrets of webhooks are set, the server looks at its start.',
+      '\nEvery problem is told with its line and column. A flow that is only compiled in the database is not known here; whether the\nsecrets of webhooks and alerts are set, the server looks at its start.',
     )
     .action((file: string | undefined, options: { json?: boolean }) => runCheck(file, outputFor(options)))
 }
@@ -35,11 +37,16 @@ async function runCheck(named: string | undefined, output: Output): Promise<void
   if (secrets.length > 0) output.line(`\nThe server needs these variables: ${secrets.join(', ')}`)
 }
 
-function secretsOf({ webhooks }: Declarations): string[] {
-  return [...new Set(Object.values(webhooks).flatMap(({ signature }) => signature.secrets))].sort()
+function secretsOf({ webhooks, alerts }: Declarations): string[] {
+  const ofAlerts = Object.values(alerts?.webhooks ?? {}).flatMap(({ url, secrets }) => [
+    ...(typeof url === 'string' ? [] : [url.variable]),
+    ...secrets,
+  ])
+  return [...new Set([...Object.values(webhooks).flatMap(({ signature }) => signature.secrets), ...ofAlerts])].sort()
 }
 
-function tablesOf({ triggers, webhooks, pools }: Declarations): string[] {
+function tablesOf({ triggers, webhooks, pools, alerts }: Declarations): string[] {
+  const told = Object.entries(alerts?.webhooks ?? {})
   const tables = [
     textTable(
       [{ title: 'trigger' }, { title: 'flow' }, { title: 'cron' }, { title: 'time zone' }, { title: 'catch up' }],
@@ -55,7 +62,13 @@ function tablesOf({ triggers, webhooks, pools }: Declarations): string[] {
       [{ title: 'pool' }, { title: 'concurrency' }],
       Object.entries(pools).map(([name, { concurrency }]) => [name, String(concurrency ?? '')]),
     ),
+    textTable(
+      [{ title: 'alerts go to' }, { title: 'url' }, { title: 'rules' }],
+      told.map(([name, { url, rules }]) => [
+        ...[name, typeof url === 'string' ? url : `that of ${url.variable}`, rules?.join(', ') ?? 'all'],
+      ]),
+    ),
   ]
-  const counts = [triggers, webhooks, pools].map((section) => Object.keys(section).length)
+  const counts = [...[triggers, webhooks, pools].map((section) => Object.keys(section).length), told.length]
   return tables.filter((_, index) => counts[index]! > 0).flatMap((lines) => ['', ...lines])
 }

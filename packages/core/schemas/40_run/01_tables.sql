@@ -128,6 +128,7 @@ create table pgflow.task_attempts (
   constraint task_attempts_task_fkey foreign key (run_id, step_slug, task_index) references pgflow.step_tasks (run_id, step_slug, task_index),
   constraint task_attempts_reason_is_valid check (reason in ('failed', 'type_violation', 'stalled', 'released', 'cancelled', 'skipped'))
 );
+create index task_attempts_stalled_idx on pgflow.task_attempts (ended_at) where reason = 'stalled';
 comment on table pgflow.task_attempts is 'One row per attempt that ended otherwise than completed.';
 
 -- Durable waits that have something to come: open ones, with their deadline, and those that were resumed before they opened,

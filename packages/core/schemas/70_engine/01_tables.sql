@@ -128,6 +128,7 @@ create table starflow.workflow_run_events (
 create index idx_workflow_run_events_run on starflow.workflow_run_events (run_id, id);
 create index idx_workflow_run_events_node on starflow.workflow_run_events (run_id, node_id, id) where node_id is not null;
 create index idx_workflow_run_events_variable on starflow.workflow_run_events (run_id, (payload_json ->> 'key'), id) where event_type = 'variable';
+create index idx_workflow_run_events_lost on starflow.workflow_run_events (created_at) where event_type = 'runner_lost';
 create unique index idx_workflow_run_events_one_output on starflow.workflow_run_events (run_id, node_id) where event_type = 'node_complete';
 comment on table starflow.workflow_run_events is 'What happened to runs, append-only. What a run has come to is read from its events in the order of their ids, which within a run is the order in which they became visible.';
 comment on column starflow.workflow_run_events.node_id is 'The step slug, or slug[3] for an element of a map.';

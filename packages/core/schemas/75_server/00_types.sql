@@ -14,3 +14,7 @@ create type starflow.queue_run_attempt as (
   task_index integer, attempt integer, outcome text, worker_id uuid, function_name text, started_at timestamptz, ended_at timestamptz,
   error_name text, error_message text, error_stack text
 );
+-- Something that is wrong now, as a rule of alerts sees it. facts: counts, instants and identifiers.
+create type starflow.observed_problem as (rule text, subject text, facts jsonb);
+-- A problem that has just been opened or resolved.
+create type starflow.problem_change as (problem_id uuid, rule text, subject text, change text, facts jsonb);

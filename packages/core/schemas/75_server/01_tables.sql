@@ -75,3 +75,52 @@ create unique index trigger_firings_scheduled_at_key on starflow.trigger_firings
 create index trigger_firings_unstarted_idx on starflow.trigger_firings (workspace_id, recorded_at) where status = 'recorded';
 create index trigger_firings_settled_idx on starflow.trigger_firings (settled_at) where settled_at is not null;
 comment on table starflow.trigger_firings is 'What schedules and webhooks have fired: one row per scheduled instant or delivery, with the run that it started.';
+
+-- A problem is there once, however many edges see it. It is opened when its grace is over, and stays after it was resolved.
+create table starflow.alert_problems (
+  problem_id uuid not null default pgflow.new_run_id(),
+  rule text not null,
+  subject text not null,
+  facts jsonb not null,
+  seen_at timestamptz not null,
+  last_seen_at timestamptz not null,
+  opened_at timestamptz,
+  resolved_at timestamptz,
+  constraint alert_problems_pkey primary key (problem_id),
+  constraint alert_problems_resolved_was_opened check (resolved_at is null or opened_at is not null)
+);
+create unique index alert_problems_unresolved_key on starflow.alert_problems (rule, subject) where resolved_at is null;
+create index alert_problems_resolved_idx on starflow.alert_problems (resolved_at) where resolved_at is not null;
+comment on table starflow.alert_problems is 'What alerts have found wrong: one row from when it was first seen until it is resolved. opened_at null: it may still pass within its grace.';
+
+-- What a webhook is told at once, and how far that has come. Its id is that of the request, so that a receiver knows a repetition.
+create table starflow.alert_messages (
+  message_id uuid not null default pgflow.new_run_id(),
+  webhook text not null,
+  problems jsonb not null,
+  created_at timestamptz not null,
+  attempts integer not null default 0,
+  next_attempt_at timestamptz,
+  settled_at timestamptz,
+  outcome text,
+  constraint alert_messages_pkey primary key (message_id),
+  constraint alert_messages_outcome_is_known check (outcome in ('sent', 'given_up')),
+  constraint alert_messages_settled_has_an_outcome check ((settled_at is null) = (outcome is null)),
+  constraint alert_messages_open_has_a_next_attempt check ((settled_at is null) = (next_attempt_at is not null))
+);
+create index alert_messages_open_idx on starflow.alert_messages (next_attempt_at) where settled_at is null;
+create index alert_messages_webhook_idx on starflow.alert_messages (webhook, created_at);
+comment on table starflow.alert_messages is 'Messages of alerts, each with the problems it tells of as they were when it was written.';
+
+-- Each change is told to each webhook once: that is its key.
+create table starflow.alert_notices (
+  problem_id uuid not null,
+  change text not null,
+  webhook text not null,
+  message_id uuid,
+  constraint alert_notices_pkey primary key (problem_id, change, webhook),
+  constraint alert_notices_change_is_known check (change in ('opened', 'resolved')),
+  constraint alert_notices_problem_id_fkey foreign key (problem_id) references starflow.alert_problems (problem_id) on delete cascade
+);
+create index alert_notices_untold_idx on starflow.alert_notices (webhook) where message_id is null;
+comment on table starflow.alert_notices is 'Who is to be told of which change of a problem, and in which message it was told.';

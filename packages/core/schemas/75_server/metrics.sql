@@ -13,6 +13,9 @@ begin
   from (
     select * from starflow._queue_metrics()
     union all select * from starflow._run_metrics()
+    union all
+    select 'starflow_alerts_open', jsonb_build_object('rule', p.rule), count(*) from starflow.alert_problems p
+    where p.resolved_at is null and p.opened_at is not null group by p.rule
     union all select c.metric, c.labels, starflow._count(c.sequence::regclass)
     from (values
       ('starflow_runs_started_total', '{"placement": "queue"}'::jsonb, 'pgflow.counted_runs_started'),

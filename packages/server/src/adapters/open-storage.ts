@@ -15,8 +15,10 @@ import type { Tiers } from '../mirror/mirror.ts'
 import { METRICS_TIMEOUT_MS } from '../numbers.ts'
 import type { QueueOperations } from '../runs/queue-operations.ts'
 import type { RunPlacement } from '../runs/run-placement.ts'
+import type { AlertStore } from '../store/alert-store.ts'
 import type { ServerStore } from '../store/server-store.ts'
 import type { TriggerStore } from '../store/trigger-store.ts'
+import { PostgresAlertStore } from './postgres-alert-store.ts'
 import { PostgresServerStore } from './postgres-server-store.ts'
 import { PostgresTriggerStore } from './postgres-trigger-store.ts'
 import { QueuePlacement } from './queue-placement.ts'
@@ -24,6 +26,7 @@ import { directFunctions, restFunctions } from './sql-functions.ts'
 import { SqlMetricsSource } from './sql-metrics-source.ts'
 import { SqlQueueOperations } from './sql-queue-operations.ts'
 import { SqlWorkerJobs } from './sql-worker-jobs.ts'
+import { SqliteAlertStore } from './sqlite-alert-store.ts'
 import { SqliteMetricsSource } from './sqlite-metrics-source.ts'
 import { SqliteServerStore } from './sqlite-server-store.ts'
 import { SqliteTriggerStore } from './sqlite-trigger-store.ts'
@@ -34,6 +37,7 @@ export interface OpenStorage {
   readonly store: ServerStore
   readonly triggers: TriggerStore
   readonly databaseId: string
+  readonly alerts: AlertStore
   readonly metrics: MetricsSource
   /** Undefined where there are no step queues. */
   readonly queues: { readonly placement: RunPlacement; readonly operations: QueueOperations } | undefined
@@ -67,9 +71,11 @@ async function openSqlite(path: string): Promise<OpenStorage> {
   const adapter = await LocalWorkflowStateAdapter.open({ path })
   const store = new SqliteServerStore(path)
   const triggers = new SqliteTriggerStore(path)
+  const alerts = new SqliteAlertStore(path, adapter)
   const metrics = new SqliteMetricsSource(path, adapter)
   const close = async () => {
     metrics.close()
+    alerts.close()
     await triggers.close()
     await store.close()
     await adapter.close()
@@ -78,6 +84,7 @@ async function openSqlite(path: string): Promise<OpenStorage> {
     adapter,
     store,
     triggers,
+    alerts,
     metrics,
     queues: undefined,
     workerJobs: undefined,
@@ -112,6 +119,7 @@ async function openSupabase(
   return {
     ...{ adapter, store, triggers: new PostgresTriggerStore(functions), databaseId },
     workerJobs: new SqlWorkerJobs(functions),
+    alerts: new PostgresAlertStore(functions),
     metrics: new SqlMetricsSource(restFunctions({ ...storage, timeoutMs: METRICS_TIMEOUT_MS })),
     tiers: source && {
       ...{ source, warm },

@@ -55,6 +55,9 @@ select 'starflow_leases_held', '{}', count(*) from workflow_runs where lease_unt
 union all
 select 'starflow_leases_overdue', '{}', count(*) from workflow_runs where lease_until < :now
 union all
+select 'starflow_alerts_open', json_object('rule', rule), count(*)
+from alert_problems where opened_at is not null and resolved_at is null group by rule
+union all
 select case name when 'started' then 'starflow_runs_started_total' when 'claims' then 'starflow_run_claims_total'
                  when 'losses' then 'starflow_leases_lost_total' else 'starflow_runs_ended_total' end,
        case name when 'started' then '{"placement":"runner"}' when 'claims' then '{}' when 'losses' then '{}'

@@ -40,7 +40,7 @@ describe('authentication', () => {
 
   it('keeps no more of a token than its id and a hash', () => {
     const { token, record } = setUp()
-    const secret = token.split('_')[2]!
+    const secret = token.split('_').slice(2).join('_')
     expect(JSON.stringify(record)).not.toContain(secret)
     expect(record.secretHash).toMatch(/^[0-9a-f]{64}$/)
   })

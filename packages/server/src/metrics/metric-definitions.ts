@@ -119,6 +119,10 @@ export const DATABASE_METRICS = {
     ...{ type: 'gauge', labels: ['kind'] },
     help: 'How long ago the oldest queued job was made',
   },
+  starflow_alerts_open: {
+    ...{ type: 'gauge', labels: ['rule'] },
+    help: 'Problems that alerts have opened and not resolved; only where there is one',
+  },
 } as const satisfies Readonly<Record<`starflow_${string}`, MetricDefinition>>
 
 /** Of this process, since it began. */

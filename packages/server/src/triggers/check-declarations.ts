@@ -1,7 +1,14 @@
 import { type AnyFlow, inputProblem, type Json } from '@starflow/dsl'
-import { MIN_WEBHOOK_SECRET_LENGTH } from '../numbers.ts'
+import { alertSecretProblems } from '../alerts/check-alerts.ts'
 import type { Declarations } from './declarations.ts'
-import { type FilePath, type FileProblem, inOrder, type ReadDeclarations } from './read-declarations.ts'
+import {
+  type FilePath,
+  type FileProblem,
+  inOrder,
+  type LocatedProblem,
+  type ReadDeclarations,
+} from './read-declarations.ts'
+import { secretProblem } from './signing-secret.ts'
 
 /** What the file is held against. */
 export interface DeclarationContext {
@@ -11,11 +18,6 @@ export interface DeclarationContext {
   readonly compiledFlows: readonly string[]
   /** Where the secrets of webhooks are; undefined: nobody here verifies signatures. */
   readonly env: Readonly<Record<string, string | undefined>> | undefined
-}
-
-interface Located {
-  readonly path: FilePath
-  readonly message: string
 }
 
 /** What the file cannot know by itself: flows that do not exist, pools that are not declared, secrets that are not set. */
@@ -30,6 +32,8 @@ export async function checkDeclarations(
     ...(await inputProblems(declarations, context)),
     ...deliveryProblems(declarations),
     ...secretProblems(declarations, context),
+    ...unknownAlertFlows(declarations, context),
+    ...(context.env === undefined ? [] : alertSecretProblems(declarations, context.env)),
   ]
   return inOrder(found.map(({ path, message }) => problemAt(path, message)))
 }
@@ -43,7 +47,7 @@ function startsOf({ triggers, webhooks }: Declarations): { readonly path: FilePa
   ]
 }
 
-function unknownFlows(declarations: Declarations, { flows, compiledFlows }: DeclarationContext): Located[] {
+function unknownFlows(declarations: Declarations, { flows, compiledFlows }: DeclarationContext): LocatedProblem[] {
   const known = [...new Set([...flows.map(({ slug }) => slug), ...compiledFlows])].sort()
   return startsOf(declarations)
     .filter(({ start }) => !known.includes(start.flow))
@@ -53,7 +57,17 @@ function unknownFlows(declarations: Declarations, { flows, compiledFlows }: Decl
     }))
 }
 
-function placementProblems(declarations: Declarations): Located[] {
+function unknownAlertFlows({ alerts }: Declarations, { flows, compiledFlows }: DeclarationContext): LocatedProblem[] {
+  const known = [...flows.map(({ slug }) => slug), ...compiledFlows]
+  const named = (alerts?.rules.failedRuns || undefined)?.flows ?? []
+  return named.flatMap((flow, index) =>
+    known.includes(flow)
+      ? []
+      : [{ path: ['alerts', 'rules', 'failedRuns', 'flows', index], message: `there is no flow "${flow}".` }],
+  )
+}
+
+function placementProblems(declarations: Declarations): LocatedProblem[] {
   const pools = Object.keys(declarations.pools)
   return startsOf(declarations).flatMap(({ path, start: { pool, placement } }) => {
     if (pool === undefined) return []
@@ -65,8 +79,8 @@ function placementProblems(declarations: Declarations): Located[] {
   })
 }
 
-async function inputProblems({ triggers }: Declarations, { flows }: DeclarationContext): Promise<Located[]> {
-  const problems: Located[] = []
+async function inputProblems({ triggers }: Declarations, { flows }: DeclarationContext): Promise<LocatedProblem[]> {
+  const problems: LocatedProblem[] = []
   for (const [name, { flow, input }] of Object.entries(triggers)) {
     const schema = flows.find(({ slug }) => slug === flow)?.input
     const problem = schema === undefined ? null : await inputProblem(schema, input as Json)
@@ -77,7 +91,7 @@ async function inputProblems({ triggers }: Declarations, { flows }: DeclarationC
   return problems
 }
 
-function deliveryProblems({ webhooks }: Declarations): Located[] {
+function deliveryProblems({ webhooks }: Declarations): LocatedProblem[] {
   return Object.entries(webhooks)
     .filter(([, { signature, delivery }]) => signature.scheme === 'hmac' && delivery === undefined)
     .map(([name]) => ({
@@ -86,7 +100,7 @@ function deliveryProblems({ webhooks }: Declarations): Located[] {
     }))
 }
 
-function secretProblems({ webhooks }: Declarations, { env }: DeclarationContext): Located[] {
+function secretProblems({ webhooks }: Declarations, { env }: DeclarationContext): LocatedProblem[] {
   if (env === undefined) return []
   return Object.entries(webhooks).flatMap(([name, { signature }]) =>
     signature.secrets.flatMap((variable, index) => {
@@ -96,16 +110,4 @@ function secretProblems({ webhooks }: Declarations, { env }: DeclarationContext)
         : [{ path: ['webhooks', name, 'signature', 'secrets', index], message: problem }]
     }),
   )
-}
-
-/** Never with the value. */
-function secretProblem(variable: string, value: string, scheme: string): string | undefined {
-  if (value === '') return `the environment variable ${variable} is not set.`
-  if (value.length < MIN_WEBHOOK_SECRET_LENGTH) {
-    return `the secret in ${variable} must have at least ${MIN_WEBHOOK_SECRET_LENGTH} characters.`
-  }
-  if (scheme === 'standard-webhooks' && !/^(?:whsec_)?[A-Za-z0-9+/]+={0,2}$/.test(value)) {
-    return `the secret in ${variable} must be base64, behind whsec_.`
-  }
-  return undefined
 }

@@ -1,5 +1,6 @@
 import { DEFAULT_ENV } from '@starflow/engine'
 import { z } from 'zod'
+import { alertsSection } from '../alerts/alert-declarations.ts'
 import { CATCH_UP_LIMIT, MAX_CATCH_UP_LIMIT, WEBHOOK_TOLERANCE_MS } from '../numbers.ts'
 import { PLACEMENTS } from '../runs/run-placement.ts'
 import { NAME_PATTERN } from '../workspace.ts'
@@ -182,8 +183,11 @@ export const declarationsSchema = z
     triggers: named(trigger).describe('Flows that start by the clock, by name.'),
     webhooks: named(webhook).describe('Flows that start with a request to `/webhooks/<name>`, by name.'),
     pools: named(pool).describe('Runner pools that triggers and webhooks may name.'),
+    alerts: alertsSection(named),
   })
-  .describe('What starts flows by itself: schedules, webhooks, and the pools of runners that execute them.')
+  .describe(
+    'What a server does by itself: schedules, webhooks, the pools of runners that execute what they start, and whom it tells when something is wrong.',
+  )
 
 /** The schema of starflow.yaml for editors: what may be left out is left out. */
 export function declarationsJsonSchema(): object {
@@ -197,7 +201,7 @@ export type WebhookDeclaration = Declarations['webhooks'][string]
 export type SignatureDeclaration = WebhookDeclaration['signature']
 export type Condition = WebhookDeclaration['when'][number]
 
-export const NO_DECLARATIONS: Declarations = { triggers: {}, webhooks: {}, pools: {} }
+export const NO_DECLARATIONS: Declarations = { triggers: {}, webhooks: {}, pools: {}, alerts: undefined }
 
 /** Each `$from` of a template and where it stands. */
 function templatePointers(

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { StarflowError } from '@starflow/errors'
 import { checkDeclarations, type DeclarationContext } from './check-declarations.ts'
 import { type Declarations, NO_DECLARATIONS } from './declarations.ts'
-import { invalidDeclarations, readDeclarations } from './read-declarations.ts'
+import { invalidDeclarations, type ReadDeclarations, readDeclarations } from './read-declarations.ts'
 
 /** Read where no other file is named. */
 const DECLARATIONS_FILE = 'starflow.yaml'
@@ -15,15 +15,16 @@ const DECLARATIONS_FILE = 'starflow.yaml'
 export async function loadDeclarations(file: string | undefined, context: DeclarationContext): Promise<Declarations> {
   if (file === undefined && !existsSync(DECLARATIONS_FILE)) return NO_DECLARATIONS
   const path = file ?? DECLARATIONS_FILE
-  const read = readDeclarations(textOf(path))
+  const read = readDeclarationsFile(path)
   const problems = [...read.problems, ...(await checkDeclarations(read, context))]
   if (problems.length > 0 || read.declarations === undefined) throw invalidDeclarations(path, problems)
   return read.declarations
 }
 
-function textOf(path: string): string {
+/** @throws StarflowError SF920 for a file that cannot be read */
+export function readDeclarationsFile(path: string): ReadDeclarations {
   try {
-    return readFileSync(path, 'utf8')
+    return readDeclarations(readFileSync(path, 'utf8'))
   } catch (cause) {
     throw new StarflowError({
       code: 'SF920',

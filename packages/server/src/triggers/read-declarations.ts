@@ -63,23 +63,26 @@ export function inOrder(problems: readonly FileProblem[]): FileProblem[] {
   return [...problems].sort((left, right) => left.line - right.line || left.column - right.column)
 }
 
-interface LocatedIssue {
+/** A problem and the keys that lead to its place. */
+export interface LocatedProblem {
   readonly path: FilePath
   readonly message: string
 }
 
-function nameProblems(file: unknown): LocatedIssue[] {
-  return Object.entries(file ?? {}).flatMap(([section, entries]) =>
+function nameProblems(file: unknown): LocatedProblem[] {
+  const sections = Object.entries(file ?? {}).map(([section, entries]) => ({ path: [section], entries }))
+  const alerts = (file as { alerts?: { webhooks?: unknown } | null } | null)?.alerts
+  return [...sections, { path: ['alerts', 'webhooks'], entries: alerts?.webhooks }].flatMap(({ path, entries }) =>
     Object.keys(typeof entries === 'object' ? (entries ?? {}) : {})
       .filter((name) => !NAME_PATTERN.test(name))
       .map((name) => ({
-        path: [section, name],
+        path: [...path, name],
         message: 'a name has letters, digits, dots, hyphens and underscores, 64 at most.',
       })),
   )
 }
 
-function issueProblems(issue: z.core.$ZodIssue): LocatedIssue[] {
+function issueProblems(issue: z.core.$ZodIssue): LocatedProblem[] {
   const path = issue.path as FilePath
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({ path: [...path, key], message: 'is not known here.' }))
@@ -93,7 +96,7 @@ function issueProblems(issue: z.core.$ZodIssue): LocatedIssue[] {
 }
 
 /** What the alternative that fits best would need. */
-function unionProblems(issue: z.core.$ZodIssueInvalidUnion, path: FilePath): LocatedIssue[] {
+function unionProblems(issue: z.core.$ZodIssueInvalidUnion, path: FilePath): LocatedProblem[] {
   if ('options' in issue && issue.options !== undefined) {
     return [{ path, message: `must be one of ${issue.options.join(', ')}.` }]
   }

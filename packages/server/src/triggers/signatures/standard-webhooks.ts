@@ -17,6 +17,20 @@ export const standardWebhooks: SignatureScheme = {
   deliveryOf: ({ headers }) => headers.get('webhook-id') ?? undefined,
 }
 
+/** The headers that sign a request of our own: each secret signs, so that the receiver may be given another one meanwhile. */
+export function signStandardWebhook(
+  id: string,
+  body: string,
+  secrets: readonly string[],
+  nowMs: number,
+): Readonly<Record<string, string>> {
+  const timestamp = String(Math.floor(nowMs / 1000))
+  const signatures = secrets.map(
+    (secret) => `v1,${hmac('sha256', keyOf(secret), `${id}.${timestamp}.`, body).toString('base64')}`,
+  )
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') }
+}
+
 function keyOf(secret: string): Uint8Array {
   return Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
 }
