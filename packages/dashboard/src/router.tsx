@@ -10,7 +10,11 @@ import {
 } from '@tanstack/react-router'
 import { z } from 'zod'
 import { sessionQuery } from './api/session.ts'
+import { flowSearch } from './pages/flows/flow-search.ts'
 import { queuesSearch } from './pages/queues/queues-search.ts'
+import { runSearch } from './pages/run/run-search.ts'
+import { runFilterSchema } from './pages/runs/run-filter.ts'
+import { waitsSearch } from './pages/waits/waits-search.ts'
 import { workersSearch } from './pages/workers/workers-search.ts'
 import { formatSearchParams, parseSearchParams } from './search-params.ts'
 import { NotFoundPage, PageError } from './shell/PageError.tsx'
@@ -68,18 +72,21 @@ const overviewRoute = createRoute({
 const runsRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: '/runs',
+  validateSearch: runFilterSchema,
   component: lazyRouteComponent(() => import('./pages/runs/RunsPage.tsx'), 'RunsPage'),
 })
 
 const runRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: '/runs/$runId',
-  component: lazyRouteComponent(() => import('./pages/runs/RunPage.tsx'), 'RunPage'),
+  validateSearch: runSearch,
+  component: lazyRouteComponent(() => import('./pages/run/RunPage.tsx'), 'RunPage'),
 })
 
 const waitsRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: '/waits',
+  validateSearch: waitsSearch,
   component: lazyRouteComponent(() => import('./pages/waits/WaitsPage.tsx'), 'WaitsPage'),
 })
 
@@ -87,6 +94,13 @@ const flowsRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: '/flows',
   component: lazyRouteComponent(() => import('./pages/flows/FlowsPage.tsx'), 'FlowsPage'),
+})
+
+const flowRoute = createRoute({
+  getParentRoute: () => signedInRoute,
+  path: '/flows/$flow',
+  validateSearch: flowSearch,
+  component: lazyRouteComponent(() => import('./pages/flows/FlowPage.tsx'), 'FlowPage'),
 })
 
 const queuesRoute = createRoute({
@@ -123,6 +137,7 @@ const routeTree = rootRoute.addChildren([
     runRoute,
     waitsRoute,
     flowsRoute,
+    flowRoute,
     queuesRoute,
     queueRoute,
     workersRoute,

@@ -652,9 +652,7 @@ export interface components {
             };
         };
         /** @description Any JSON. */
-        Json: string | number | boolean | null | components["schemas"]["Json"][] | {
-            [key: string]: components["schemas"]["Json"];
-        };
+        Json: unknown;
     };
     responses: never;
     parameters: never;

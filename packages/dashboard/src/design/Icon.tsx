@@ -25,6 +25,10 @@ const PATHS = {
   check: 'M3 8.5l3.25 3.25l6.75-7.5',
   warning: 'M8 2.5l6 10.75h-12zM8 6.5v3M8 11.5h.01',
   refresh: 'M13 8a5 5 0 1 1-1.5-3.55M13 2.5v2.5h-2.5',
+  plus: 'M8 3.25v9.5M3.25 8h9.5',
+  minus: 'M3.25 8h9.5',
+  fit: 'M2.75 6v-3.25h3.25M10 2.75h3.25v3.25M13.25 10v3.25h-3.25M6 13.25h-3.25v-3.25',
+  save: 'M8 2.75v7.5M4.75 7.25l3.25 3.25l3.25-3.25M3 13.25h10',
 } as const
 
 export type IconName = keyof typeof PATHS

@@ -34,6 +34,9 @@ const LOOKS = {
   completed: { word: 'completed', tone: 'good', mark: TICK },
   failed: { word: 'failed', tone: 'bad', mark: CROSS },
   skipped: { word: 'skipped', tone: 'quiet', mark: DASH },
+  // Attempts.
+  stalled: { word: 'stalled', tone: 'warn', mark: TRIANGLE },
+  released: { word: 'released', tone: 'quiet', mark: DASH },
   // Workers and runners.
   live: { word: 'live', tone: 'good', mark: DISC },
   finishing: { word: 'finishing', tone: 'warn', mark: HALF },

@@ -68,8 +68,12 @@ export function graphLayout(graph: StepGraph, availableWidth: number): GraphLayo
   const edges = graph.edges.map(({ from, to }) => {
     const { points } = placed.edge(ids.get(from)!, ids.get(to)!) as { points: readonly Point[] }
     // The ends of dagre's lines are where they cut the box; ours leave and reach its middle.
-    const way = [exitOf(boxes.get(from)!, direction), ...points.slice(1, -1), entryOf(boxes.get(to)!, direction)]
-    return { from, to, path: edgePath(withoutDirectBend(way), direction) }
+    const way = [
+      exitOf(boxes.get(from)!, direction),
+      ...passages(points, direction),
+      entryOf(boxes.get(to)!, direction),
+    ]
+    return { from, to, path: edgePath(way, direction) }
   })
   const size = placed.graph() as { width: number; height: number }
   return { direction, nodes, edges, width: Math.ceil(size.width), height: Math.ceil(size.height) }
@@ -80,9 +84,19 @@ function directionFor({ nodes, edges }: StepGraph, availableWidth: number): Dire
   return ranks * NODE_WIDTH + (ranks - 1) * BETWEEN_RANKS + 2 * MARGIN <= availableWidth ? 'right' : 'down'
 }
 
-/** Between neighbouring ranks dagre bends a line once, half way; one curve does without it. */
-function withoutDirectBend(way: readonly Point[]): readonly Point[] {
-  return way.length === 3 ? [way[0]!, way[2]!] : way
+/**
+ * Where a line passes between the boxes of the ranks on its way, straight. Dagre's lines have a point at each of these ranks and one
+ * half way before and behind it, which would bend them where there is no need.
+ */
+function passages(points: readonly Point[], direction: Direction): readonly Point[] {
+  const inner = points.slice(1, -1)
+  const half = direction === 'right' ? { x: NODE_WIDTH / 2, y: 0 } : { x: 0, y: NODE_HEIGHT / 2 }
+  return inner
+    .filter((_, index) => index % 2 === 1)
+    .flatMap(({ x, y }) => [
+      { x: x - half.x, y: y - half.y },
+      { x: x + half.x, y: y + half.y },
+    ])
 }
 
 function exitOf({ x, y, width, height }: Box, direction: Direction): Point {

@@ -1,4 +1,4 @@
-import { LosslessNumber, parse } from 'lossless-json'
+import { LosslessNumber, parse, stringify } from 'lossless-json'
 
 /**
  * JSON as it was written: numbers keep their digits, so that an id beyond 2^53 and 1.10 are shown as they are. Values that were
@@ -31,4 +31,9 @@ export function membersOf(value: JsonValue): readonly (readonly [string, JsonVal
 /** How a value without members is written. */
 export function literalOf(value: JsonValue): string {
   return value instanceof LosslessNumber ? value.value : JSON.stringify(value)
+}
+
+/** JSON of a value, with its numbers as they were written. */
+export function formatJson(value: JsonValue): string {
+  return stringify(value, null, 2) ?? ''
 }

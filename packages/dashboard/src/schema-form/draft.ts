@@ -1,4 +1,4 @@
-import { getUnsafeNumberReason, parse, UnsafeNumberReason } from 'lossless-json'
+import { parse } from 'lossless-json'
 import type { Field } from './field.ts'
 import type { Json, JsonObject } from './json.ts'
 
@@ -146,8 +146,8 @@ function readNumber(
 
 /** Digits after the point may go, as they do everywhere; whole numbers are ids and amounts. */
 function isRounded(digits: string): boolean {
-  const reason = getUnsafeNumberReason(digits)
-  return reason === UnsafeNumberReason.truncate_integer || reason === UnsafeNumberReason.overflow
+  const value = Number(digits)
+  return /^-?\d+$/.test(digits) ? value !== 0 && String(value) !== digits : !Number.isFinite(value)
 }
 
 /** With the line and the column instead of a position in the text. */

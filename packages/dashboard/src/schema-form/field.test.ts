@@ -42,9 +42,9 @@ test('a schema of zod is a form', () => {
   })
   expect(ofZod(schema)).toBe(
     [
-      ':object{id:text(uuid) mail|null:text(email) text:text( long) amount:number count?:number(integer)',
-      'isUrgent?:boolean kind:choice("help","talk") version:fixed=3',
-      'lines:list[:object{sku:text() at?:text(date-time)}]}',
+      ':object{id:text(uuid) mail|null:text(email) text:text( long) amount:number',
+      'kind:choice("help","talk") version:fixed=3 lines:list[:object{sku:text() at?:text(date-time)}]',
+      'count?:number(integer) isUrgent?:boolean}',
     ].join(' '),
   )
 })

@@ -109,9 +109,16 @@ function kindOf(schema: JsonObject, place: Place): Kind {
       const allowsOthers = isObject(additionalProperties) && Object.keys(additionalProperties).length > 0
       if (!isObject(properties) || Object.keys(properties).length === 0 || allowsOthers) return json
       const required = Array.isArray(schema.required) ? schema.required : []
-      const fields = Object.entries(properties).map(([name, property]) =>
-        makeField(property ?? true, { ...place, name, isRequired: required.includes(name), depth: place.depth + 1 }),
-      )
+      // The database keeps no order of properties, but that of what is required.
+      const names = [
+        ...required.filter((name: Json) => Object.hasOwn(properties, String(name))),
+        ...Object.keys(properties),
+      ]
+      const fields = [...new Set(names.map(String))]
+        .map((name) => [name, properties[name]] as const)
+        .map(([name, property]) =>
+          makeField(property ?? true, { ...place, name, isRequired: required.includes(name), depth: place.depth + 1 }),
+        )
       return { kind: 'object', fields }
     }
     case 'array': {

@@ -5,7 +5,16 @@ const T0 = Date.parse('2026-01-01T00:00:00.000Z')
 const at = (ms: number) => new Date(T0 + ms).toISOString()
 
 function step(step: Partial<TimedStep>): TimedStep {
-  return { step: 's', type: 'single', status: 'completed', startedAt: null, endedAt: null, attempts: [], ...step }
+  return {
+    step: 's',
+    type: 'single',
+    status: 'completed',
+    readyAt: null,
+    startedAt: null,
+    endedAt: null,
+    attempts: [],
+    ...step,
+  }
 }
 function attempt(attempt: Partial<TimedAttempt>): TimedAttempt {
   return {
@@ -73,6 +82,14 @@ test('a running step grows with the clock that is given, and one of an ended run
   expect(end(null, 90).rows[0]!.portions[0]!.to).toBe(90)
   expect(end(at(60), 90).rows[0]!.portions[0]!.to).toBe(60)
   expect(end(at(60), 90).lengthMs).toBe(60)
+})
+
+test('a map waits for a worker as a whole, and shows so', () => {
+  const map = step({ type: 'map', readyAt: at(5), startedAt: at(20), endedAt: at(30) })
+  expect(waterfall(run([map]), T0 + 50).rows[0]!.portions.map(({ kind, from, to }) => [kind, from, to])).toEqual([
+    ['waiting', 5, 20],
+    ['running', 20, 30],
+  ])
 })
 
 test('a map is one bar however many tasks it has, and a wait is open', () => {

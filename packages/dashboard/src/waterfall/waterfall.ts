@@ -1,8 +1,12 @@
+import type { StatusName } from '../design/status-look.ts'
+
 /** What happens in a part of a bar. `open` is a wait for a decision, which nobody works on. */
 export type PortionKind = 'waiting' | 'delayed' | 'running' | 'open'
 
 export interface Portion {
   readonly kind: PortionKind
+  /** Of the attempt or step that it is a part of. */
+  readonly status: StatusName
   /** Milliseconds from the beginning of the run. */
   readonly from: number
   readonly to: number
@@ -17,7 +21,7 @@ export interface WaterfallRow {
   /** Of an attempt: which one. */
   readonly attempt: number | null
   /** As of the step or the attempt; how its bar is coloured, and what is said of it. */
-  readonly status: string
+  readonly status: StatusName
   readonly portions: readonly Portion[]
 }
 
@@ -36,7 +40,9 @@ export interface TimedRun {
 export interface TimedStep {
   readonly step: string
   readonly type: 'single' | 'map' | 'wait'
-  readonly status: string
+  readonly status: StatusName
+  /** From when on its first task could have begun. */
+  readonly readyAt: string | null
   readonly startedAt: string | null
   readonly endedAt: string | null
   /** Of a step that is no map, in order; none where none are known. */
@@ -45,7 +51,7 @@ export interface TimedStep {
 
 export interface TimedAttempt {
   readonly attempt: number
-  readonly status: string
+  readonly status: StatusName
   /** From when on it could have begun. */
   readonly queuedAt: string | null
   /** Until when it is held back, by a retry's delay or a late start. */
@@ -92,28 +98,39 @@ function rowsOf(step: TimedStep, scale: Scale): WaterfallRow[] {
 }
 
 function portionsOfAttempt(attempt: TimedAttempt, scale: Scale): Portion[] {
+  const { status } = attempt
   const end = attempt.startedAt ?? attempt.endedAt
   const queued = attempt.queuedAt ?? attempt.startedAt
   const delayedUntil = earlier(attempt.delayedUntil, end)
   return [
-    ...portion('delayed', delayedUntil === null ? null : queued, delayedUntil, scale),
-    ...portion('waiting', later(queued, delayedUntil), end, scale),
-    ...portion('running', attempt.startedAt, attempt.endedAt, scale),
+    ...portion('delayed', status, delayedUntil === null ? null : queued, delayedUntil, scale),
+    ...portion('waiting', status, later(queued, delayedUntil), end, scale),
+    ...portion('running', status, attempt.startedAt, attempt.endedAt, scale),
   ]
 }
 
 function portionsOfStep(step: TimedStep, scale: Scale): Portion[] {
-  return portion(step.type === 'wait' ? 'open' : 'running', step.startedAt, step.endedAt, scale)
+  const { type, status, readyAt, startedAt, endedAt } = step
+  return [
+    ...portion('waiting', status, type === 'map' ? readyAt : null, startedAt ?? endedAt, scale),
+    ...portion(type === 'wait' ? 'open' : 'running', status, startedAt, endedAt, scale),
+  ]
 }
 
 /** Nothing where it has not begun, and where it takes no time; without an end it goes on to now. */
-function portion(kind: PortionKind, fromIso: string | null, toIso: string | null, scale: Scale): Portion[] {
+function portion(
+  kind: PortionKind,
+  status: StatusName,
+  fromIso: string | null,
+  toIso: string | null,
+  scale: Scale,
+): Portion[] {
   if (fromIso === null) return []
   const from = Math.max(0, Date.parse(fromIso) - scale.originMs)
   const now = scale.nowMs - scale.originMs
   const to = toIso === null ? now : Math.min(Date.parse(toIso) - scale.originMs, Math.max(now, from))
   if (to < from || (to === from && kind !== 'running')) return []
-  return [{ kind, from, to, isOpen: toIso === null || Date.parse(toIso) - scale.originMs > now }]
+  return [{ kind, status, from, to, isOpen: toIso === null || Date.parse(toIso) - scale.originMs > now }]
 }
 
 function earlier(a: string | null, b: string | null): string | null {

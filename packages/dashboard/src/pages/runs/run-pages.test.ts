@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { newerThan, type RunPages, runsOf, withNewer, withStates } from './run-pages.ts'
+import { cursorAt, newerThan, type RunPages, runsOf, withNewer, withStates } from './run-pages.ts'
 
 interface Run {
   readonly runId: string
@@ -11,7 +11,6 @@ const list: RunPages<Run> = {
     { runs: runs('f', 'e'), next: 'e' },
     { runs: runs('d', 'c'), next: 'c' },
   ],
-  pageParams: [null, 'e'],
 }
 const ids = (of: RunPages<Run>) => runsOf(of.pages).map(({ runId }) => runId)
 
@@ -43,7 +42,7 @@ describe('newer runs', () => {
   })
 
   test('of an empty list are all', () => {
-    const empty: RunPages<Run> = { pages: [{ runs: [], next: null }], pageParams: [null] }
+    const empty: RunPages<Run> = { pages: [{ runs: [], next: null }] }
     expect(newerThan(empty, { runs: runs('a'), next: null })).toEqual({ runs: runs('a'), isWhole: true })
     expect(ids(withNewer(empty, runs('a')))).toEqual(['a'])
   })
@@ -52,4 +51,10 @@ describe('newer runs', () => {
     expect(ids(withNewer(list, runs('h', 'g', 'f')))).toEqual(['h', 'g', 'f', 'e', 'd', 'c'])
     expect(ids(withNewer(withNewer(list, runs('g')), runs('g')))).toEqual(['g', 'f', 'e', 'd', 'c'])
   })
+})
+
+test('the page of a run is asked again with what the one before it ended with', () => {
+  expect([0, 1, 2, 3, 4].map((index) => cursorAt(list, index))).toEqual([null, null, 'e', 'e', null])
+  const withEmpty = { pages: [list.pages[0]!, { runs: [], next: 'd' }, list.pages[1]!] }
+  expect(cursorAt(withEmpty, 2)).toBe('d')
 })

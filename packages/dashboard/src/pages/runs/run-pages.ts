@@ -6,12 +6,11 @@ export interface RunPage<TRun> {
 }
 
 /**
- * Pages of runs, the newest first, as they are laid under each other: `cursors[n]` is what page n was asked with. What has been
- * laid stays where it is. Newer runs come on top only when somebody asks for them.
+ * Pages of runs, the newest first, as they are laid under each other. What has been laid stays where it is. Newer runs come on top
+ * only when somebody asks for them.
  */
 export interface RunPages<TRun> {
   readonly pages: readonly RunPage<TRun>[]
-  readonly pageParams: readonly (string | null)[]
 }
 
 interface Listed {
@@ -55,4 +54,14 @@ export function withNewer<TRun extends Listed>(list: RunPages<TRun>, newer: read
   const known = new Set(first.runs.map(({ runId }) => runId))
   const added = newer.filter(({ runId }) => !known.has(runId))
   return { ...list, pages: [{ ...first, runs: [...added, ...first.runs] }, ...rest] }
+}
+
+/** What the page was asked with that holds the run at this place of the list; null for the first page. */
+export function cursorAt<TRun extends Listed>({ pages }: RunPages<TRun>, index: number): string | null {
+  let left = index
+  for (const [page, { runs }] of pages.entries()) {
+    if (left < runs.length) return pages[page - 1]?.next ?? null
+    left -= runs.length
+  }
+  return null
 }

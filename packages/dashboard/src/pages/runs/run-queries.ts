@@ -1,0 +1,68 @@
+import { answerOf, api } from '../../api/api-client.ts'
+import type { operations } from '../../api/schema.d.ts'
+import { scopeHeader, type WorkspaceScope } from '../../api/scope.ts'
+import type { RunFilter } from './run-filter.ts'
+import type { RunPage } from './run-pages.ts'
+
+export type RunSummary = operations['listRuns']['responses'][200]['content']['application/json']['runs'][number]
+
+const PAGE_SIZE = 100
+/** As many runs as one request may steer. */
+const BULK_SIZE = 100
+
+export interface AskedRuns {
+  readonly scope: WorkspaceScope
+  readonly filter: RunFilter
+  /** From when on, as it was when the list began. */
+  readonly from: string | undefined
+}
+
+/** One page of a list; null asks for the first. */
+export function listRuns(asked: AskedRuns, cursor: string | null, signal: AbortSignal): Promise<RunPage<RunSummary>> {
+  const { flow, status, q, until, placement, env } = asked.filter
+  const query = {
+    limit: String(PAGE_SIZE),
+    ...(cursor !== null && { cursor }),
+    ...(flow !== undefined && { flow }),
+    ...(status !== undefined && { status: status.join(',') }),
+    ...(q !== undefined && { q }),
+    ...(asked.from !== undefined && { from: asked.from }),
+    ...(until !== undefined && { to: until }),
+    ...(placement !== undefined && { placement }),
+    ...(env !== undefined && { env }),
+  }
+  return answerOf(api.GET('/api/runs', { params: { query, header: scopeHeader(asked.scope) }, signal }))
+}
+
+/** What became of one run among many that were steered together. */
+export interface BulkOutcome {
+  readonly runId: string
+  readonly outcome: string
+  readonly error: string | null
+}
+
+/** Cancels or retries many runs, some at a time; tells how far it is. */
+export async function steerRuns(
+  scope: WorkspaceScope,
+  action: 'cancel' | 'retry',
+  runIds: readonly string[],
+  options: { readonly reason?: string | undefined; readonly onProgress: (done: number) => void },
+): Promise<readonly BulkOutcome[]> {
+  const outcomes: BulkOutcome[] = []
+  const params = { header: scopeHeader(scope) }
+  for (let start = 0; start < runIds.length; start += BULK_SIZE) {
+    const some = runIds.slice(start, start + BULK_SIZE)
+    const { runs } =
+      action === 'cancel'
+        ? await answerOf(
+            api.POST('/api/runs/cancel', {
+              params,
+              body: { runIds: some, ...(options.reason !== undefined && { reason: options.reason }) },
+            }),
+          )
+        : await answerOf(api.POST('/api/runs/retry', { params, body: { runIds: some } }))
+    outcomes.push(...runs)
+    options.onProgress(outcomes.length)
+  }
+  return outcomes
+}
