@@ -93,3 +93,5 @@ export const MAX_ALERT_ATTEMPTS = 12
 export const ALERT_RETENTION_MS = 7 * 24 * 60 * 60_000
 /** How often old ones are forgotten. */
 export const ALERT_PRUNE_INTERVAL_MS = 3_600_000
+/** How long a token of a wait may be good at most, in seconds: two years. */
+export const MAX_WAIT_TOKEN_LIFE_S = 2 * 366 * 24 * 60 * 60

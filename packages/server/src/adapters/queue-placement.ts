@@ -5,6 +5,7 @@ import { MAX_INLINE_BYTES, MAX_LOOKED_AT_RUNS, SHOWN_TASKS } from '../numbers.ts
 import type {
   EventFollower,
   EventPage,
+  IssuedWaitToken,
   ListedRuns,
   ListQuery,
   OpenWait,
@@ -182,6 +183,21 @@ export class QueuePlacement implements RunPlacement {
     const [row] = await this.#sql<[{ outcome: ResumeAnswer['outcome'] }]>`
       select (pgflow.resume_wait(pgflow.issue_wait_token(${runId}, ${stepSlug}), ${JSON.stringify(payload)}::text::jsonb)).outcome`
     return { outcome: row.outcome }
+  }
+
+  async issueWaitToken(
+    scope: Scope,
+    runId: string,
+    stepSlug: string,
+    lifeMs: number | undefined,
+  ): Promise<IssuedWaitToken | undefined> {
+    if ((await this.#find(scope, runId)) === undefined) return undefined
+    const [row] = await this.#sql<[{ token: string }]>`
+      select pgflow.issue_wait_token(${runId}, ${stepSlug}, ${lifeMs ?? null}::bigint * interval '1 millisecond') as token`
+    // How long it is good is the decision of SQL, and stands in it for everybody to read.
+    const [, , body] = row.token.split('.')
+    const { exp } = JSON.parse(Buffer.from(body!, 'base64url').toString()) as { exp: number }
+    return { token: row.token, expiresAt: new Date(exp * 1000).toISOString() }
   }
 
   async resumeWithToken(token: string, payload: Json): Promise<ResumedWait> {

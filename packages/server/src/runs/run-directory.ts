@@ -6,6 +6,7 @@ import { decodeCursor, encodeCursor, type PageCursor } from './page-cursor.ts'
 import type {
   EventFollower,
   EventPage,
+  IssuedWaitToken,
   ListedRuns,
   ListQuery,
   OpenWait,
@@ -136,6 +137,16 @@ export class RunDirectory {
   /** @throws StarflowError SF209, SF802 */
   async resumeWait(scope: Scope, runId: string, stepSlug: string, payload: Json): Promise<ResumeAnswer> {
     return await this.#first(runId, (placement) => placement.resumeWait(scope, runId, stepSlug, payload))
+  }
+
+  /** @throws StarflowError SF206, SF209, SF802 */
+  async issueWaitToken(
+    scope: Scope,
+    runId: string,
+    stepSlug: string,
+    lifeMs: number | undefined,
+  ): Promise<IssuedWaitToken> {
+    return await this.#first(runId, (placement) => placement.issueWaitToken(scope, runId, stepSlug, lifeMs))
   }
 
   /** @throws StarflowError SF207, SF208, SF209 */

@@ -41,6 +41,18 @@ export interface RunPlacement {
   openWaits(scope: Scope, limit: number): Promise<readonly OpenWait[]>
   /** Undefined when there is no such run. */
   resumeWait(scope: Scope, runId: string, stepSlug: string, payload: Json): Promise<ResumeAnswer | undefined>
+  /**
+   * A token for whoever is to decide. The wait need not be open yet. Undefined when there is no such run.
+   *
+   * @param lifeMs how long it is good; undefined: a week longer than the wait is open
+   * @throws StarflowError SF206 without a key that signs, SF209 for a step that is no wait
+   */
+  issueWaitToken(
+    scope: Scope,
+    runId: string,
+    stepSlug: string,
+    lifeMs: number | undefined,
+  ): Promise<IssuedWaitToken | undefined>
   /** @throws StarflowError SF207, SF208 for a token that is not good */
   resumeWithToken(token: string, payload: Json): Promise<ResumedWait>
 }
@@ -239,6 +251,11 @@ export interface OpenWait {
   readonly step: string
   readonly openedAt: string | null
   readonly dueAt: string | null
+}
+
+export interface IssuedWaitToken {
+  readonly token: string
+  readonly expiresAt: string
 }
 
 export interface ResumeAnswer {

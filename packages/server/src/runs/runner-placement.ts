@@ -5,7 +5,9 @@ import {
   type QueueingStateAdapter,
   type RunEvent,
   type RunRecord,
+  signWaitToken,
   verifyWaitToken,
+  WAIT_TOKEN_LIFE_MS,
   type WaitTokenKey,
 } from '@starflow/engine'
 import { StarflowError } from '@starflow/errors'
@@ -19,6 +21,7 @@ import { RunLogs } from './run-logs.ts'
 import type {
   EventFollower,
   EventPage,
+  IssuedWaitToken,
   ListedRuns,
   ListQuery,
   OpenWait,
@@ -195,6 +198,28 @@ export class RunnerPlacement implements RunPlacement {
     return (await this.#find(scope, runId)) && (await this.#resume(runId, stepSlug, payload))
   }
 
+  async issueWaitToken(
+    scope: Scope,
+    runId: string,
+    stepSlug: string,
+    lifeMs: number | undefined,
+  ): Promise<IssuedWaitToken | undefined> {
+    const run = await this.#find(scope, runId)
+    if (run === undefined) return undefined
+    const wait = (await this.#adapter.readWaits(runId)).find(({ nodeId }) => nodeId === stepSlug)
+    const step = this.#flows.shapeOf(run.templateId)?.steps.find(({ slug }) => slug === stepSlug)
+    if (wait === undefined && step?.stepType !== 'wait') throw noSuchWait(runId, stepSlug)
+    const [key] = this.#waitTokenKeys
+    if (key === undefined) throw noTokenKey()
+    const now = this.#now()
+    const openUntil = Math.max(now, wait?.dueAt == null ? now : Date.parse(wait.dueAt))
+    const expiresAt = Math.floor((lifeMs === undefined ? openUntil + WAIT_TOKEN_LIFE_MS : now + lifeMs) / 1000)
+    return {
+      token: signWaitToken({ placement: 'runner', runId, stepSlug, expiresAt }, key),
+      expiresAt: new Date(expiresAt * 1000).toISOString(),
+    }
+  }
+
   async resumeWithToken(token: string, payload: Json): Promise<ResumedWait> {
     const { runId, stepSlug } = verifyWaitToken(token, this.#waitTokenKeys, this.#now())
     return { runId, step: stepSlug, ...(await this.#resume(runId, stepSlug, payload)) }
@@ -202,14 +227,8 @@ export class RunnerPlacement implements RunPlacement {
 
   async #resume(runId: string, stepSlug: string, payload: Json): Promise<ResumeAnswer> {
     const outcome = await this.#adapter.resumeWait(runId, stepSlug, payload)
-    if (outcome !== 'not_found') return { outcome }
-    throw new StarflowError({
-      code: 'SF209',
-      message: `There is no wait "${stepSlug}" in run ${runId}.`,
-      detail: 'The run, or the wait in its flow, does not exist.',
-      hint: 'GET /api/waits lists what is open.',
-      fields: { runId, stepSlug },
-    })
+    if (outcome === 'not_found') throw noSuchWait(runId, stepSlug)
+    return { outcome }
   }
 
   async #find(scope: Scope, runId: string): Promise<RunRecord | undefined> {
@@ -261,5 +280,24 @@ function eventId(text: string): string {
     message: 'The query of the request is not valid.',
     detail: 'after: this is no id of an event of this run.',
     hint: 'Give the id of the last event that was read, or leave it out.',
+  })
+}
+
+function noSuchWait(runId: string, stepSlug: string): StarflowError {
+  return new StarflowError({
+    code: 'SF209',
+    message: `There is no wait "${stepSlug}" in run ${runId}.`,
+    detail: 'The run, or the wait in its flow, does not exist.',
+    hint: 'GET /api/waits lists what is open.',
+    fields: { runId, stepSlug },
+  })
+}
+
+function noTokenKey(): StarflowError {
+  return new StarflowError({
+    code: 'SF206',
+    message: 'There is no key to sign a wait token with.',
+    detail: 'STARFLOW_WAIT_TOKEN_SECRET is not set on this server.',
+    hint: 'Set it, to the same secret in every process on this database.',
   })
 }

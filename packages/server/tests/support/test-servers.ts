@@ -11,7 +11,7 @@ import { ApiClient } from './api-client.ts'
 import { flows } from './flows.ts'
 
 export const OPERATOR_TOKEN = 'operator-token-of-the-tests'
-const WAIT_SECRET = 'a secret of the tests, long enough to sign'
+export const WAIT_SECRET = 'a secret of the tests, long enough to sign'
 
 export type Substrate = 'sqlite' | 'supabase'
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { MAX_WAIT_TOKEN_LIFE_S } from '../../numbers.ts'
 import type { RunDirectory } from '../../runs/run-directory.ts'
 import { type Endpoint, endpoint } from '../endpoint.ts'
 import * as schema from '../schemas.ts'
@@ -29,6 +30,41 @@ export function waitEndpoints(runs: RunDirectory): Endpoint[] {
       handle: async ({ scope, params, body }) => ({
         status: 200,
         body: await runs.resumeWait(scope, params.runId, params.step, body.payload),
+      }),
+    }),
+    endpoint({
+      ...{
+        id: 'issueWaitToken',
+        method: 'post',
+        path: '/api/runs/{runId}/waits/{step}/token',
+        tag: 'Waits',
+        access: 'scope',
+      },
+      summary: 'Issue a token for whoever is to decide',
+      description:
+        'With it anybody may resume this wait, and do nothing else. It may be issued before the wait opens, as often as needed; whichever of them comes first counts.',
+      params: z.object({ runId: schema.runId, step: schema.slug }),
+      body: z.strictObject({
+        expiresInSeconds: z
+          .int()
+          .min(1)
+          .max(MAX_WAIT_TOKEN_LIFE_S)
+          .optional()
+          .describe('How long it is good. Default: a week longer than the wait is open.'),
+      }),
+      answers: {
+        200: {
+          description: 'The token. It is kept nowhere.',
+          schema: z.object({ token: z.string(), expiresAt: z.iso.datetime() }),
+        },
+      },
+      errors: ['SF206', 'SF209', 'SF802'],
+      handle: async ({ scope, params, body: { expiresInSeconds } }) => ({
+        status: 200,
+        body: await runs.issueWaitToken(
+          ...([scope, params.runId, params.step] as const),
+          expiresInSeconds === undefined ? undefined : expiresInSeconds * 1000,
+        ),
       }),
     }),
     endpoint({
