@@ -21,6 +21,24 @@ test.each(rows)('$what: $value stands in its module', ({ module, text }) => {
   expect(readFileSync(join(REFERENCE, module), 'utf8')).toContain(text)
 })
 
+const SERVER = join(ROOT, 'packages/server/src')
+
+test('every number of the server is quoted', () => {
+  const names = readFileSync(join(SERVER, 'numbers.ts'), 'utf8').match(/(?<=^export const )\w+/gm) ?? []
+  const quoted = rows.filter(({ module }) => module.endsWith('packages/server/src/numbers.ts'))
+  expect(quoted.map(({ text }) => text.split(' ')[0])).toEqual(names)
+})
+
+test('the server keeps its numbers in one module', () => {
+  const files = readdirSync(SERVER, { recursive: true, encoding: 'utf8' }).filter(
+    (file) => file.endsWith('.ts') && !file.endsWith('.test.ts') && file !== 'numbers.ts',
+  )
+  const elsewhere = files.filter((file) =>
+    /^(?:export )?const [A-Z][A-Z0-9_]* = \d/m.test(readFileSync(join(SERVER, file), 'utf8')),
+  )
+  expect(elsewhere).toEqual([])
+})
+
 test.each(readdirSync(CONCEPTS))('every figure of %s is one of the numbers', (page) => {
   const values = new Set(rows.map(({ value }) => value))
   const text = readFileSync(join(CONCEPTS, page), 'utf8').replace(/```[\s\S]*?```|`[^`]*`/g, '')

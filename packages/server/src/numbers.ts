@@ -25,8 +25,16 @@ export const SHOWN_TASKS = 20
 /** Runs that one request cancels or retries, at most, and how many of them at once. */
 export const MAX_BULK_RUNS = 100
 export const BULK_CONCURRENCY = 8
+/** Of a step that was tried very often, so many attempts are shown: the last ones. */
+export const MAX_SHOWN_ATTEMPTS = 50
+/** Logs of runs that somebody looks at are kept for the next look: so many. */
+export const MAX_KEPT_LOGS = 50
+/** The longest delay that a start may ask for. */
+export const MAX_START_DELAY_MS = 366 * 24 * 60 * 60_000
 /** How often a stream of events looks for new ones. */
 export const EVENT_POLL_MS = 500
+/** How far back each look goes: longer than a transaction of the SQL core lasts, so that what happened before, everybody sees. */
+export const EVENT_OVERLAP_MS = 60_000
 /** A stream without events sends a comment this often, so that proxies keep it. */
 export const STREAM_KEEPALIVE_MS = 15_000
 /** Runs that one process executes at once, unless it is told otherwise. */
@@ -51,6 +59,15 @@ export const SCHEDULER_INTERVAL_MS = 5000
 export const UNSTARTED_AFTER_MS = 10_000
 /** How long firings are kept that have started their run. */
 export const FIRING_RETENTION_MS = 7 * 24 * 60 * 60_000
+/** How many firings of others are started in one go, and how often old ones are forgotten. */
+export const FIRING_BATCH = 100
+export const FIRING_PRUNE_INTERVAL_MS = 3_600_000
+/** Timers may ring a moment early: a look that was too early is followed by another, but not at once. */
+export const SCHEDULER_SHORTEST_SLEEP_MS = 10
+/** Connections for requests that need SQL of their own; runners have theirs. */
+export const DATABASE_CONNECTIONS = 8
+/** How long a connection to a file waits for the write of another one. */
+export const SQLITE_BUSY_TIMEOUT_MS = 10_000
 /** How long a worker job is its worker's without a heartbeat, unless the claim says otherwise; and at most. In seconds. */
 export const JOB_LEASE_S = 30
 export const MAX_JOB_LEASE_S = 3600
@@ -70,6 +87,8 @@ export const METRICS_TIMEOUT_MS = 2000
 /** The bounds of the histogram of requests, in seconds. The last ones are for long polls. */
 export const REQUEST_DURATION_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60] as const
 
+/** Queued runs that nobody serves are counted up to this. */
+export const MAX_COUNTED_UNSERVED_RUNS = 1000
 /** How often alerts look for problems. */
 export const ALERT_INTERVAL_MS = 10_000
 /** How far back failed runs and stalls are looked for, unless the file says otherwise; and at most. */
@@ -83,6 +102,8 @@ export const ALERT_RESOLVE_AFTER_MS = 30_000
 /** What comes within this of a message is told in the next one, unless the file says otherwise; and at most. In seconds. */
 export const ALERT_GROUP_S = 60
 export const MAX_ALERT_GROUP_S = 86_400
+/** Problems in one message, at most; the rest comes in the next one. */
+export const MAX_PROBLEMS_IN_MESSAGE = 100
 /** How long a message belongs to the process that sends it. */
 export const ALERT_LEASE_MS = 30_000
 /** A message that was not taken is sent again after this, doubling, up to the longest delay, so many times in all. */

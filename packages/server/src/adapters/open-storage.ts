@@ -12,7 +12,7 @@ import type { Storage } from '../config.ts'
 import type { WorkerJobs } from '../jobs/worker-jobs.ts'
 import type { MetricsSource } from '../metrics/metrics-source.ts'
 import type { Tiers } from '../mirror/mirror.ts'
-import { METRICS_TIMEOUT_MS } from '../numbers.ts'
+import { DATABASE_CONNECTIONS, METRICS_TIMEOUT_MS } from '../numbers.ts'
 import type { QueueOperations } from '../runs/queue-operations.ts'
 import type { RunPlacement } from '../runs/run-placement.ts'
 import type { AlertStore } from '../store/alert-store.ts'
@@ -53,9 +53,6 @@ export interface MirrorableTiers extends Tiers {
   /** The adapter whose writes are mirrored; progress that cannot be sent is said. */
   openMirroring(onProgressFailure: (error: unknown) => void): Promise<QueueingStateAdapter>
 }
-
-/** Connections for requests that need SQL of their own; runners have theirs. */
-const CONNECTIONS = 8
 
 /**
  * Opens what the configuration names, and looks whether it is there.
@@ -137,7 +134,7 @@ async function openSupabase(
 function connect(url: string, applicationName: string): Sql {
   // Unprepared: the URL may lead through a transaction pooler.
   return postgres(url, {
-    max: CONNECTIONS,
+    max: DATABASE_CONNECTIONS,
     prepare: false,
     onnotice: () => {},
     connection: { application_name: applicationName },

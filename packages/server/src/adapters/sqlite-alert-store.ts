@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { QueueingStateAdapter } from '@starflow/engine'
 import Database from 'libsql'
 import type { AlertRule } from '../alerts/alert-rules.ts'
+import { MAX_COUNTED_UNSERVED_RUNS, MAX_PROBLEMS_IN_MESSAGE, SQLITE_BUSY_TIMEOUT_MS } from '../numbers.ts'
 import type {
   AlertFacts,
   AlertLook,
@@ -11,11 +12,6 @@ import type {
   TakenMessage,
   ToldProblem,
 } from '../store/alert-store.ts'
-
-/** How long a write waits for that of another process. */
-const BUSY_TIMEOUT_MS = 10_000
-const MAX_UNSERVED_RUNS = 1000
-const MAX_PROBLEMS_IN_MESSAGE = 100
 
 /** As the tables of band 75_server; instants are milliseconds since 1970. */
 const TABLES = `
@@ -75,7 +71,7 @@ export class SqliteAlertStore implements AlertStore {
   readonly #now: () => number
 
   constructor(path: string, adapter: Pick<QueueingStateAdapter, 'listUnservedRuns'>, now: () => number = Date.now) {
-    this.#database = new Database(path, { timeout: BUSY_TIMEOUT_MS })
+    this.#database = new Database(path, { timeout: SQLITE_BUSY_TIMEOUT_MS })
     this.#database.exec(`pragma foreign_keys = on; ${TABLES}`)
     this.#adapter = adapter
     this.#now = now
@@ -172,7 +168,7 @@ export class SqliteAlertStore implements AlertStore {
       }
     }
     if (unservedRuns === undefined) return observed
-    const unserved = await this.#adapter.listUnservedRuns({ limit: MAX_UNSERVED_RUNS })
+    const unserved = await this.#adapter.listUnservedRuns({ limit: MAX_COUNTED_UNSERVED_RUNS })
     for (const [subject, runs] of grouped(unserved, ({ runnerPool }) => runnerPool ?? 'no pool')) {
       const runIds = runs.slice(0, 5).map(({ runId }) => runId)
       observed.push({

@@ -1,9 +1,7 @@
 import type { QueueingStateAdapter } from '@starflow/engine'
 import Database from 'libsql'
 import type { MetricSample, MetricsSource } from '../metrics/metrics-source.ts'
-
-/** How long a read waits for a write of another connection. */
-const BUSY_TIMEOUT_MS = 2000
+import { MAX_COUNTED_UNSERVED_RUNS, SQLITE_BUSY_TIMEOUT_MS } from '../numbers.ts'
 
 /** Counted by the file itself, whoever writes it. */
 const COUNTERS = `
@@ -78,7 +76,7 @@ export class SqliteMetricsSource implements MetricsSource {
   readonly #adapter: Pick<QueueingStateAdapter, 'listUnservedRuns'>
 
   constructor(path: string, adapter: Pick<QueueingStateAdapter, 'listUnservedRuns'>) {
-    this.#database = new Database(path, { timeout: BUSY_TIMEOUT_MS })
+    this.#database = new Database(path, { timeout: SQLITE_BUSY_TIMEOUT_MS })
     this.#database.exec(COUNTERS)
     this.#adapter = adapter
   }
@@ -86,7 +84,7 @@ export class SqliteMetricsSource implements MetricsSource {
   async read(): Promise<readonly MetricSample[]> {
     const rows = this.#database.prepare(GAUGES).all({ now: Date.now() }) as SampleRow[]
     const unserved = new Map<string, number>()
-    for (const { runnerPool } of await this.#adapter.listUnservedRuns({ limit: 1000 })) {
+    for (const { runnerPool } of await this.#adapter.listUnservedRuns({ limit: MAX_COUNTED_UNSERVED_RUNS })) {
       const pool = runnerPool ?? ''
       unserved.set(pool, (unserved.get(pool) ?? 0) + 1)
     }

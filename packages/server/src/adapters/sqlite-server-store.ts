@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import Database from 'libsql'
+import { SQLITE_BUSY_TIMEOUT_MS } from '../numbers.ts'
 import type { ApiTokenRecord, NewApiToken, ServerStore, StoredApiToken } from '../store/server-store.ts'
-
-/** How long a write waits for that of another process. */
-const BUSY_TIMEOUT_MS = 10_000
 
 /** As the tables of band 75_server; instants are milliseconds since 1970. */
 const TABLES = `
@@ -39,7 +37,7 @@ export class SqliteServerStore implements ServerStore {
   readonly #database: Database.Database
 
   constructor(path: string) {
-    this.#database = new Database(path, { timeout: BUSY_TIMEOUT_MS })
+    this.#database = new Database(path, { timeout: SQLITE_BUSY_TIMEOUT_MS })
     this.#database.exec(TABLES)
     this.#database
       .prepare('insert into database_identity (is_only, database_id) values (1, ?) on conflict do nothing')

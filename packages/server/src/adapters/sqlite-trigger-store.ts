@@ -1,9 +1,7 @@
 import Database from 'libsql'
+import { SQLITE_BUSY_TIMEOUT_MS } from '../numbers.ts'
 import type { TriggerStore } from '../store/trigger-store.ts'
 import type { Firing, FiringKey, FiringOutcome, FiringStart, FiringStatus } from '../triggers/firing.ts'
-
-/** How long a write waits for that of another process. */
-const BUSY_TIMEOUT_MS = 10_000
 
 /** As the tables of band 75_server; instants are milliseconds since 1970. */
 const TABLES = `
@@ -46,7 +44,7 @@ export class SqliteTriggerStore implements TriggerStore {
   readonly #now: () => number
 
   constructor(path: string, now: () => number = Date.now) {
-    this.#database = new Database(path, { timeout: BUSY_TIMEOUT_MS })
+    this.#database = new Database(path, { timeout: SQLITE_BUSY_TIMEOUT_MS })
     this.#database.exec(TABLES)
     this.#now = now
   }

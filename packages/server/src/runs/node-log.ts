@@ -1,10 +1,8 @@
 import type { Json } from '@starflow/dsl'
 import type { RunEvent } from '@starflow/engine'
+import { MAX_SHOWN_ATTEMPTS } from '../numbers.ts'
 import { inlined } from './json-size.ts'
 import type { AttemptOutcome, AttemptView } from './run-placement.ts'
-
-/** Of a node that was tried very often, the last attempts are kept. */
-const KEPT_ATTEMPTS = 50
 
 export type NodeStatus = 'created' | 'queued' | 'started' | 'completed' | 'failed' | 'skipped' | 'cancelled'
 
@@ -72,7 +70,7 @@ export class NodeLog {
     // Whoever repeats a write that may have been made begins no further attempt.
     if (last?.attempt === attempt && last.outcome === 'running') return
     const begun = { attempt, outcome: 'running', worker: null, function: null, startedAt: at, endedAt: null } as const
-    this.attempts = [...this.attempts.slice(1 - KEPT_ATTEMPTS), { ...begun, ...NO_FAILURE }]
+    this.attempts = [...this.attempts.slice(1 - MAX_SHOWN_ATTEMPTS), { ...begun, ...NO_FAILURE }]
   }
 
   #fail(status: NodeStatus, error: Json | undefined, at: string): void {

@@ -1,9 +1,6 @@
 import type { WorkflowStateAdapter } from '@starflow/engine'
-import { MAX_PAGE_SIZE } from '../numbers.ts'
+import { MAX_KEPT_LOGS, MAX_PAGE_SIZE } from '../numbers.ts'
 import { RunLog } from './run-log.ts'
-
-/** Logs of runs that somebody looks at are kept for the next look. */
-const KEPT_LOGS = 50
 
 interface KeptLog {
   readonly log: RunLog
@@ -31,7 +28,7 @@ export class RunLogs {
     this.#kept.delete(runId)
     this.#kept.set(runId, kept)
     for (const [oldest] of this.#kept) {
-      if (this.#kept.size <= KEPT_LOGS) break
+      if (this.#kept.size <= MAX_KEPT_LOGS) break
       this.#kept.delete(oldest)
     }
     // One look after the other: two that fold the same events would count them twice.

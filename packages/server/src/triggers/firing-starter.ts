@@ -1,13 +1,10 @@
 import { isStarflowError, type StarflowError } from '@starflow/errors'
 import { statusOf } from '../http/error-status.ts'
 import { errorFields, type ServerLog } from '../log.ts'
-import { UNSTARTED_AFTER_MS } from '../numbers.ts'
+import { FIRING_BATCH, UNSTARTED_AFTER_MS } from '../numbers.ts'
 import type { RunDirectory } from '../runs/run-directory.ts'
 import type { TriggerStore } from '../store/trigger-store.ts'
 import { type Firing, idempotencyKeyOf } from './firing.ts'
-
-/** How many firings of others are started in one go. */
-const BATCH = 100
 
 /**
  * Starts the runs of recorded firings. A start and the note of it are two writes: when a process ends between them the start is
@@ -57,7 +54,7 @@ export class FiringStarter {
 
   /** Starts what was recorded a while ago and never started: by a process that is gone, or while the database was away. */
   async startForgotten(workspaceId: string, olderThanMs = UNSTARTED_AFTER_MS): Promise<void> {
-    for (const firing of await this.#store.unstartedFirings(workspaceId, olderThanMs, BATCH)) {
+    for (const firing of await this.#store.unstartedFirings(workspaceId, olderThanMs, FIRING_BATCH)) {
       await this.start(firing).catch((error: unknown) => {
         if (!isRefusal(error)) this.#log.warn({ ...errorFields(error), trigger: firing.name }, 'trigger.start_failed')
       })

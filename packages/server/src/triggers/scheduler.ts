@@ -2,7 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Json } from '@starflow/dsl'
 import { isStarflowError } from '@starflow/errors'
 import { errorFields, type ServerLog } from '../log.ts'
-import { FIRING_RETENTION_MS, SCHEDULER_INTERVAL_MS } from '../numbers.ts'
+import {
+  FIRING_PRUNE_INTERVAL_MS,
+  FIRING_RETENTION_MS,
+  SCHEDULER_INTERVAL_MS,
+  SCHEDULER_SHORTEST_SLEEP_MS,
+} from '../numbers.ts'
 import type { RunDirectory } from '../runs/run-directory.ts'
 import type { Service } from '../service.ts'
 import type { TriggerStore } from '../store/trigger-store.ts'
@@ -26,11 +31,6 @@ interface NamedSchedule {
   readonly trigger: TriggerDeclaration
   readonly schedule: Schedule
 }
-
-/** How often old firings are forgotten. */
-const PRUNE_INTERVAL_MS = 3_600_000
-/** Timers may ring a moment early: a look that was too early is followed by another, but not at once. */
-const SHORTEST_SLEEP_MS = 10
 
 /**
  * Fires schedules, beside any number of others that fire the same.
@@ -81,7 +81,7 @@ export class Scheduler implements Service {
   async look(): Promise<number> {
     const { store, starter, workspaceId } = this.#options
     await starter.startForgotten(workspaceId)
-    if (performance.now() - this.#prunedAt > PRUNE_INTERVAL_MS) {
+    if (performance.now() - this.#prunedAt > FIRING_PRUNE_INTERVAL_MS) {
       await store.pruneFirings(FIRING_RETENTION_MS)
       this.#prunedAt = performance.now()
     }
@@ -92,7 +92,7 @@ export class Scheduler implements Service {
     )
     for (const each of this.#schedules) await this.#fireDue(each, firedUntil.get(each.name)!, now)
     const untilNext = this.#schedules.map(({ schedule }) => (schedule.next(now)?.getTime() ?? Infinity) - now.getTime())
-    return Math.max(SHORTEST_SLEEP_MS, Math.min(SCHEDULER_INTERVAL_MS, ...untilNext))
+    return Math.max(SCHEDULER_SHORTEST_SLEEP_MS, Math.min(SCHEDULER_INTERVAL_MS, ...untilNext))
   }
 
   /** One schedule that cannot fire keeps no other from firing, and is tried again: it has not advanced. */

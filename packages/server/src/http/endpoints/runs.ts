@@ -1,12 +1,10 @@
 import { DEFAULT_ENV, ENDED_STATUSES } from '@starflow/engine'
 import { z } from 'zod'
-import { MAX_LOOKED_AT_RUNS, MAX_SEARCH_LENGTH } from '../../numbers.ts'
+import { MAX_LOOKED_AT_RUNS, MAX_SEARCH_LENGTH, MAX_START_DELAY_MS } from '../../numbers.ts'
 import type { RunDirectory } from '../../runs/run-directory.ts'
 import { type Endpoint, endpoint } from '../endpoint.ts'
 import { eventStream } from '../event-stream.ts'
 import * as schema from '../schemas.ts'
-
-const MAX_DELAY_MS = 366 * 24 * 60 * 60_000
 
 /** Starting, showing and steering runs. */
 export function runEndpoints(runs: RunDirectory): Endpoint[] {
@@ -33,7 +31,7 @@ function start(runs: RunDirectory): Endpoint {
       delayMs: z
         .int()
         .min(0)
-        .max(MAX_DELAY_MS)
+        .max(MAX_START_DELAY_MS)
         .default(0)
         .describe('Nothing of the run begins before this has passed.'),
       pool: schema.name.optional().describe('Only runners of this pool claim the run.'),
