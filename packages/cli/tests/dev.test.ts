@@ -106,6 +106,16 @@ test('a person reads what handlers say, why attempts fail, and one line for each
     })
   }
   await said('Ready in ')
+  // The link alone signs in, and the page is behind it.
+  const [, address, code] = /Dashboard: (http:.*)\/sign-in#code=(\S+)/.exec(output) ?? []
+  const page = await fetch(`${address}/sign-in`)
+  expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<title>Starflow</title>')])
+  const signIn = await fetch(`${address}/api/session/link`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ code }),
+  })
+  expect(await signIn.json()).toMatchObject({ kind: 'operator' })
   expect(output).toMatch(/^Flows: +greet, other$/m)
   expect(output).toMatch(
     /^psql "postgres:\/\/\S+" -c "select run_id, status from pgflow.start_flow\('greet', '\{\}'\)"$/m,

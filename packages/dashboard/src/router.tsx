@@ -14,6 +14,7 @@ import { flowSearch } from './pages/flows/flow-search.ts'
 import { queuesSearch } from './pages/queues/queues-search.ts'
 import { runSearch } from './pages/run/run-search.ts'
 import { runFilterSchema } from './pages/runs/run-filter.ts'
+import { redeemLink, signInCode } from './pages/sign-in/sign-in-link.ts'
 import { waitsSearch } from './pages/waits/waits-search.ts'
 import { workersSearch } from './pages/workers/workers-search.ts'
 import { formatSearchParams, parseSearchParams } from './search-params.ts'
@@ -41,6 +42,13 @@ const signInRoute = createRoute({
       .optional()
       .catch(undefined),
   }),
+  beforeLoad: async ({ context: { queryClient }, search, location }) => {
+    const code = signInCode(location.hash)
+    const linkError = code === undefined ? undefined : await redeemLink(queryClient, code)
+    const isSignedIn = (await queryClient.ensureQueryData(sessionQuery)) !== null
+    if (isSignedIn && linkError === undefined) throw redirect({ href: search.from ?? '/', replace: true })
+    return { linkError }
+  },
   component: lazyRouteComponent(() => import('./pages/sign-in/SignInPage.tsx'), 'SignInPage'),
 })
 

@@ -38,7 +38,7 @@ import { RunnerPlacement } from './runs/runner-placement.ts'
 import { type ServedFlows, serveFlows } from './runs/served-flows.ts'
 import { StarflowServer } from './server.ts'
 import { type Service, ServiceGroup } from './service.ts'
-import type { Declarations } from './triggers/declarations.ts'
+import { type Declarations, NO_DECLARATIONS } from './triggers/declarations.ts'
 import { FiringStarter } from './triggers/firing-starter.ts'
 import { loadDeclarations } from './triggers/load-declarations.ts'
 import { Scheduler } from './triggers/scheduler.ts'
@@ -55,6 +55,8 @@ export interface ServerOptions {
   readonly services?: readonly Service[]
   /** Who is told of waits that open. */
   readonly waitListeners?: readonly WaitListener[]
+  /** False: starflow.yaml is not read, and nothing starts by itself. Default: it is, as far as it is of the role. */
+  readonly hasTriggers?: boolean
   /** Holds every answer against the description of the API; for tests. */
   readonly checkAnswers?: boolean
   /** Default: JSON lines on standard output. */
@@ -65,6 +67,11 @@ export interface ServerOptions {
 export interface RunningServer {
   readonly url: string
   readonly identity: ProcessIdentity
+  /**
+   * The address of the dashboard that signs the operator in: once, and soon. For the eyes of whoever started this process.
+   * Undefined where the role serves no dashboard.
+   */
+  signInLink(): string | undefined
   /** See {@link StarflowServer.drain}. */
   drain(): Promise<void>
 }
@@ -81,11 +88,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const log = options.log ?? createLog({ level: config.logLevel, serviceId: config.serviceId, role: config.role })
   const storage = await openStorage(config.storage, config.serviceId)
   try {
-    const declarations = await loadDeclarations(config.declarationsFile, {
-      flows: options.flows,
-      compiledFlows: ((await storage.queues?.operations.compiledFlows()) ?? []).map(({ flow }) => flow),
-      env: ROLES[config.role].webhooks ? env : undefined,
-    })
+    const declarations =
+      options.hasTriggers === false
+        ? NO_DECLARATIONS
+        : await loadDeclarations(config.declarationsFile, {
+            flows: options.flows,
+            compiledFlows: ((await storage.queues?.operations.compiledFlows()) ?? []).map(({ flow }) => flow),
+            env: ROLES[config.role].webhooks ? env : undefined,
+          })
     return await compose(config, declarations, storage, { ...options, env }, log)
   } catch (error) {
     await storage.close()
@@ -179,7 +189,9 @@ async function compose(
     { url, databaseId, substrate: adapter.substrate, flows: served.flows.length, queues: queues !== undefined },
     'started',
   )
-  return { url, identity, drain: () => server.drain() }
+  // Behind the #, so that it reaches the page and no log of a server.
+  const signInLink = () => authenticator && `${url}/sign-in#code=${authenticator.signInCodes.issue()}`
+  return { url, identity, signInLink, drain: () => server.drain() }
 }
 
 function createRunner(

@@ -11,6 +11,9 @@ export const FAILED_ATTEMPTS_WINDOW_MS = 60_000
 export const MAX_REMEMBERED_CALLERS = 10_000
 /** How long a sign-in of the dashboard is good. */
 export const SESSION_TTL_MS = 12 * 60 * 60_000
+/** How long a link that signs in is good, if nobody has used it; and how many of them are at a time. */
+export const SIGN_IN_CODE_TTL_MS = 10 * 60_000
+export const MAX_SIGN_IN_CODES = 10
 /** Runs, waits and events on one page, unless the request says otherwise; and at most. */
 export const PAGE_SIZE = 50
 export const MAX_PAGE_SIZE = 500

@@ -113,6 +113,23 @@ describe('a sign-in', () => {
     expect((await browser.with({ 'starflow-request': '1' }).post('/api/runs', start)).status).toBe(201)
   })
 
+  test("by a link is the operator's, once, and other codes count as failed attempts", async () => {
+    const { origin, pathname, hash } = new URL(server.signInLink()!)
+    expect([origin, pathname]).toEqual([server.url, '/sign-in'])
+    const code = hash.replace('#code=', '')
+    const { body, headers } = await server.nobody.post('/api/session/link', { code })
+    expect(body).toEqual({ kind: 'operator', workspace: null, expiresAt: expect.any(String) })
+    const browser = server.nobody.with({ cookie: headers.get('set-cookie')!.split(';')[0]! })
+    expect((await browser.get('/api/session')).body).toMatchObject({ kind: 'operator' })
+
+    const guesser = from('10.1.1.4')
+    const again = await guesser.post('/api/session/link', { code })
+    expect([again.status, again.body.error.code, again.headers.get('set-cookie')]).toEqual([401, 'SF903', null])
+    for (let attempt = 1; attempt < 10; attempt++) await guesser.post('/api/session/link', { code: `guess-${attempt}` })
+    const unused = new URL(server.signInLink()!).hash.replace('#code=', '')
+    expect((await guesser.post('/api/session/link', { code: unused })).status).toBe(429)
+  })
+
   test('is over when it was signed out of, as far as the browser goes', async () => {
     const { browser } = await signIn()
     const { status, headers } = await browser.with({ 'starflow-request': '1' }).send('DELETE', '/api/session')

@@ -35,6 +35,7 @@ export async function startDemoPlatform(options: DemoPlatformOptions): Promise<D
     dataDir,
     functionsDir,
     configFile,
+    hasServer: true,
     mayRecreate,
     onEvent: (event) => {
       switch (event.type) {

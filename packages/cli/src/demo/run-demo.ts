@@ -2,6 +2,7 @@ import { join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isStarflowError, StarflowError } from '@starflow/errors'
 import type { Sql } from 'postgres'
+import { type LocalDashboard, startLocalDashboard } from '../dashboard/local-dashboard.ts'
 import type { Output } from '../output/output.ts'
 import { ask, canAsk } from '../output/question.ts'
 import { formatDuration } from '../output/text-table.ts'
@@ -68,8 +69,10 @@ export async function runDemo(options: DemoOptions, output: Output, interrupted:
   }).catch((error: unknown) => {
     throw isStarflowError(error, 'SF507') ? anotherDemo(error) : error
   })
+  let dashboard: LocalDashboard | undefined
   try {
     interrupted.throwIfAborted()
+    if (options.keep) dashboard = await showDashboard(platform, dataDir, { say, note: display.note })
     await applyDemoSchema(platform.sql)
     await forgetEarlierDemos(platform.sql, DEMO_FLOW)
     await platform.sql`select pgflow.set_setting('max_requeues', ${options.chaos ? '9' : null})`
@@ -79,10 +82,11 @@ export async function runDemo(options: DemoOptions, output: Output, interrupted:
     const keyword = await commonKeyword(platform.sql)
     say(['', ...summaryLines(summary), '', ...nextCommands(options, keyword)].join('\n'))
     output.result(summary)
-    if (options.keep) await keepRunning(platform, say, interrupted)
+    if (options.keep) await keepRunning(platform, dashboard, say, interrupted)
     return summary
   } finally {
     display.done()
+    await dashboard?.stop()
     await platform.dispose()
   }
 }
@@ -160,14 +164,32 @@ function noProgress(progress: Progress): StarflowError {
   })
 }
 
+/** Before the work begins, so that it can be watched. The demo goes on without it. */
+async function showDashboard(
+  platform: DemoPlatform,
+  dataDir: string,
+  { say, note }: { say: (text: string) => void; note: (text: string) => void },
+): Promise<LocalDashboard | undefined> {
+  try {
+    const dashboard = await startLocalDashboard({ dataDir, platform, note })
+    say(`Watch it in the dashboard; this link signs you in, once:\n  ${dashboard.signInLink()}`)
+    return dashboard
+  } catch (error) {
+    note(`the dashboard is not there: ${error instanceof Error ? error.message : String(error)}`)
+    return undefined
+  }
+}
+
 async function keepRunning(
   platform: DemoPlatform,
+  dashboard: LocalDashboard | undefined,
   say: (text: string) => void,
   interrupted: AbortSignal,
 ): Promise<void> {
   say(
     [
       'The platform stays up until Ctrl-C.',
+      ...(dashboard === undefined ? [] : [`  dashboard         ${dashboard.signInLink()}`]),
       `  database          ${platform.databaseUrl}`,
       `  API               ${platform.apiUrl}`,
       `  anon key          ${platform.anonKey}`,

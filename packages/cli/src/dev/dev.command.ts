@@ -3,6 +3,7 @@ import { join, relative } from 'node:path'
 import { isStarflowError, StarflowError } from '@starflow/errors'
 import { findPostgres } from '@starflow/local'
 import type { Command } from 'commander'
+import { type LocalDashboard, type LocalDashboardOptions, startLocalDashboard } from '../dashboard/local-dashboard.ts'
 import { applyGeneration, type Generation, planGeneration } from '../functions/generation.ts'
 import { CommandEnded } from '../output/command-ended.ts'
 import { EXIT_CODES } from '../output/exit-codes.ts'
@@ -20,6 +21,7 @@ import { RunWatch } from './run-watch.ts'
 interface DevOptions {
   readonly port?: string
   readonly databasePort?: string
+  readonly dashboardPort?: string
   readonly recreate?: boolean
   readonly verbose?: boolean
   readonly json?: boolean
@@ -36,6 +38,7 @@ export function addDevCommand(program: Command, outputFor: (options: { json?: bo
     .description('Run the project on this computer: Supabase without Docker, and the workers of all flows.')
     .option('--port <number>', 'port of the API (default: the one of last time, else a free one)')
     .option('--database-port <number>', 'port of Postgres (default: the one of last time, else a free one)')
+    .option('--dashboard-port <number>', 'port of the dashboard (default: the one of last time, else a free one)')
     .option('--recreate', 'delete a local database that other migrations made, without asking')
     .option('--verbose', 'show the life of the workers too, and what handlers log at level debug')
     .option('--json', 'print one JSON object a line: first the addresses, then each event')
@@ -45,10 +48,12 @@ export function addDevCommand(program: Command, outputFor: (options: { json?: bo
 /** Runs until Ctrl-C or SIGTERM, then stops all that it started. */
 async function runDev(options: DevOptions, output: Output): Promise<void> {
   const ports = { ...port('api', '--port', options.port), ...port('database', '--database-port', options.databasePort) }
+  const { dashboard: dashboardPort } = port('dashboard', '--dashboard-port', options.dashboardPort)
   const project = await loadProject(process.cwd())
   const dataDir = join(project.stateDir, 'dev')
   const interruption = untilInterrupted()
   let platform: StarflowPlatform | undefined
+  let dashboard: Promise<LocalDashboard | undefined> | undefined
   let runs: RunWatch | undefined
   let regeneration = Promise.resolve()
   const log = new DevLog({
@@ -69,6 +74,7 @@ async function runDev(options: DevOptions, output: Output): Promise<void> {
       migrationsDir: join(project.supabaseDir, 'migrations'),
       configFile: join(project.supabaseDir, 'config.toml'),
       ports,
+      hasServer: true,
       watch: true,
       // Read by the log, which shows on this computer what a hosted log must not repeat: the text of errors.
       functionEnv: { STARFLOW_LOG_FORMAT: 'json', STARFLOW_LOG_LEVEL: 'debug' },
@@ -87,8 +93,14 @@ async function runDev(options: DevOptions, output: Output): Promise<void> {
     runs = new RunWatch({ sql: platform.sql, onEnded: log.showEnded })
     runs.start()
     showAddresses(platform, generation, output)
+    // Beside the workers, which wait for nothing.
+    dashboard = serveDashboard(
+      { dataDir, platform: platform.platform, port: dashboardPort, note: output.problem },
+      output,
+    )
     const isUp = log.started(generation.functions, FIRST_WORKERS_MS)
-    const allStarted = await Promise.race([isUp, interruption.ended.then(() => undefined)])
+    const isServed = Promise.all([isUp, dashboard]).then(([allStarted]) => allStarted)
+    const allStarted = await Promise.race([isServed, interruption.ended.then(() => undefined)])
     if (allStarted !== undefined)
       showReady(platform, generation, output, allStarted ? Date.now() - startedAt : undefined)
     await interruption.ended
@@ -98,6 +110,7 @@ async function runDev(options: DevOptions, output: Output): Promise<void> {
     log.stop()
     runs?.stop()
     await regeneration
+    await (await dashboard)?.stop()
     await platform?.dispose()
     interruption.release()
   }
@@ -159,6 +172,21 @@ async function regenerate(
   }
 }
 
+/** Serves the dashboard and says where. What keeps it from being served is told: flows run without it too. */
+async function serveDashboard(options: LocalDashboardOptions, output: Output): Promise<LocalDashboard | undefined> {
+  try {
+    const dashboard = await startLocalDashboard(options)
+    output.line(`Dashboard: ${dashboard.signInLink()}`)
+    output.line(`  This link signs you in once, within 10 minutes; the address is ${dashboard.url}\n`)
+    output.result({ event: 'dashboard', url: dashboard.url })
+    return dashboard
+  } catch (error) {
+    output.problem('The dashboard is not there:')
+    printError(error, output)
+    return undefined
+  }
+}
+
 function showAddresses({ platform, functions }: StarflowPlatform, { flowSlugs }: Generation, output: Output): void {
   const { apiUrl, databaseUrl, anonKey, serviceRoleKey } = platform
   const rows = { API: apiUrl, Database: databaseUrl, 'anon key': anonKey, 'service_role key': serviceRoleKey }
@@ -217,7 +245,11 @@ function addressesOf(dataDir: string): string[] | undefined {
   }
 }
 
-function port(name: 'api' | 'database', option: string, text: string | undefined): Record<string, number> {
+function port(
+  name: 'api' | 'database' | 'dashboard',
+  option: string,
+  text: string | undefined,
+): Record<string, number> {
   if (text === undefined) return {}
   const value = Number(text)
   if (/^\d+$/.test(text) && value >= 1 && value <= 65_535) return { [name]: value }

@@ -18,6 +18,8 @@ export interface StarflowPlatformOptions {
   readonly migrationsDir?: string | undefined
   /** The project's config.toml, which says in its section `[api]` what the REST API serves. */
   readonly configFile?: string | undefined
+  /** A server of Starflow will keep its runs there: its schema is served too, whatever the config.toml says. */
+  readonly hasServer?: boolean
   readonly ports?: LocalPlatformOptions['ports']
   /** Limits of each worker's isolate. Default: as hosted. */
   readonly limits?: LocalPlatformOptions['limits']
@@ -77,6 +79,7 @@ async function startLocalPlatform(options: StarflowPlatformOptions): Promise<Loc
       functionsDir: options.functionsDir,
       migrations: platformMigrations(options.migrationsDir),
       ...(options.configFile === undefined ? {} : { configFile: options.configFile }),
+      ...(options.hasServer === true ? { otherSchemas: ['starflow'] } : {}),
       ...(options.ports === undefined ? {} : { ports: options.ports }),
       ...(options.limits === undefined ? {} : { limits: options.limits }),
       ...(options.functionEnv === undefined ? {} : { functionEnv: options.functionEnv }),

@@ -25,7 +25,11 @@ async function runServer(output: Output): Promise<void> {
     const { startServer } = await import('@starflow/server')
     const project = await loadProject(process.cwd())
     const server = await startServer({ flows: await loadProjectFlows(project) })
-    if (output.isInteractive) output.line(`Listening at ${server.url} as ${server.identity.role}.`)
+    if (output.isInteractive) {
+      output.line(`Listening at ${server.url} as ${server.identity.role}.`)
+      const link = server.signInLink()
+      if (link !== undefined) output.line(`Dashboard, signed in (once, for 10 minutes): ${link}`)
+    }
     await interruption.ended
     await server.drain()
   } finally {

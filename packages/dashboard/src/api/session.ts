@@ -23,6 +23,11 @@ export async function signIn(token: string): Promise<Session> {
   return await answerOf(api.POST('/api/session', { body: { token } }))
 }
 
+/** With the code of a link, which is good once. */
+export async function redeemSignInLink(code: string): Promise<Session> {
+  return await answerOf(api.POST('/api/session/link', { body: { code } }))
+}
+
 export async function signOut(): Promise<void> {
   await answerOf(api.DELETE('/api/session'))
 }

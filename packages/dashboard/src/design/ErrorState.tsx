@@ -1,7 +1,7 @@
 import { errorText } from '../api/api-error.ts'
 import { Button } from './Button.tsx'
 import styles from './ErrorState.module.css'
-import { Icon } from './Icon.tsx'
+import { Notice } from './Notice.tsx'
 
 /** Instead of what could not be loaded: what failed, why, and the way out. */
 export function ErrorState({
@@ -27,14 +27,10 @@ export function ErrorState({
 export function ErrorNote({ error }: { readonly error: unknown }) {
   const { title, detail, hint, reference } = errorText(error)
   return (
-    <div className={styles.note} role="alert">
-      <Icon name="warning" />
-      <div className={styles.text}>
-        <p className={styles.title}>{title}</p>
-        {detail !== undefined && <p>{detail}</p>}
-        {hint !== undefined && <p>{hint}</p>}
-        {reference !== undefined && <p className={styles.reference}>{reference}</p>}
-      </div>
-    </div>
+    <Notice title={title} tone="bad" isAlert>
+      {detail !== undefined && <p>{detail}</p>}
+      {hint !== undefined && <p>{hint}</p>}
+      {reference !== undefined && <p className={styles.reference}>{reference}</p>}
+    </Notice>
   )
 }

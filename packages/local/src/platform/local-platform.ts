@@ -44,6 +44,8 @@ export interface LocalPlatformOptions {
   /** What `/rest/v1` serves, or the config.toml that says it in its section `[api]`. */
   readonly api?: Partial<ApiSettings>
   readonly configFile?: string
+  /** Schemas that `/rest/v1` serves beside those: of a program that comes with the platform, not of the project. */
+  readonly otherSchemas?: readonly string[]
   readonly onEvent?: (event: PlatformEvent) => void
 }
 
@@ -199,9 +201,10 @@ function migrationsOf({ migrations, migrationsDir }: LocalPlatformOptions): read
   return migrations ?? (migrationsDir === undefined ? [] : readMigrations(resolve(migrationsDir)))
 }
 
-function apiSettingsOf({ api, configFile }: LocalPlatformOptions): ApiSettings {
-  const settings = configFile === undefined ? DEFAULT_API_SETTINGS : readApiSettings(resolve(configFile))
-  return { ...settings, ...pickDefined(api ?? {}) }
+function apiSettingsOf({ api, configFile, otherSchemas = [] }: LocalPlatformOptions): ApiSettings {
+  const ofFile = configFile === undefined ? DEFAULT_API_SETTINGS : readApiSettings(resolve(configFile))
+  const settings = { ...ofFile, ...pickDefined(api ?? {}) }
+  return { ...settings, schemas: [...new Set([...settings.schemas, ...otherSchemas])] }
 }
 
 function checkedFunctionEnv(env: Readonly<Record<string, string>>): Readonly<Record<string, string>> {

@@ -3,6 +3,7 @@ import { areEqualSecrets, hasSecretHash, parseApiToken } from './api-token.ts'
 import type { Caller } from './caller.ts'
 import { GuessLimit, unauthenticated } from './guess-limit.ts'
 import { SessionCookie } from './session-cookie.ts'
+import { SignInCodes } from './sign-in-codes.ts'
 
 /** What a request brings to prove who sends it. */
 export interface Credentials {
@@ -23,6 +24,7 @@ export interface Authentication {
 /** Decides who a caller is. A token is looked up each time, so that a revoked one ends at once. */
 export class Authenticator {
   readonly sessions: SessionCookie
+  readonly signInCodes: SignInCodes
   readonly #apiToken: string
   readonly #store: ServerStore
   readonly #guesses: GuessLimit
@@ -37,6 +39,7 @@ export class Authenticator {
     this.#apiToken = options.apiToken
     this.#store = options.store
     this.sessions = new SessionCookie(options.apiToken, options.now)
+    this.signInCodes = new SignInCodes(options.now)
     this.#guesses = options.guesses ?? new GuessLimit(options.now)
   }
 
@@ -54,6 +57,17 @@ export class Authenticator {
   /** @throws StarflowError SF903, SF906 */
   async authenticateToken(token: string, address: string): Promise<Caller> {
     return await this.#guesses.check(token, address, () => this.#readToken(token))
+  }
+
+  /**
+   * The operator, for a code of this process that nobody has used.
+   *
+   * @throws StarflowError SF903, SF906
+   */
+  async redeemCode(code: string, address: string): Promise<Caller> {
+    return await this.#guesses.check(code, address, async () =>
+      this.signInCodes.redeem(code) ? { kind: 'operator' as const } : undefined,
+    )
   }
 
   async #readToken(token: string): Promise<Caller | undefined> {

@@ -1,16 +1,19 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useNavigate, useRouteContext, useSearch } from '@tanstack/react-router'
 import { type FormEvent, useEffect, useState } from 'react'
+import { isSignedOut } from '../../api/api-error.ts'
 import { sessionQuery, signIn } from '../../api/session.ts'
 import { Button } from '../../design/Button.tsx'
 import { ErrorNote } from '../../design/ErrorState.tsx'
 import { Field, TextInput } from '../../design/Field.tsx'
+import { Notice } from '../../design/Notice.tsx'
 import { Mark } from '../../shell/Shell.tsx'
 import styles from './SignInPage.module.css'
 
 /** Takes a token, which the server keeps as a cookie that no script can read, and leads back to where one was going. */
 export function SignInPage() {
   const { from } = useSearch({ from: '/sign-in' })
+  const { linkError } = useRouteContext({ from: '/sign-in' })
   const queryClient = useQueryClient()
   const navigate = useNavigate()
   const [token, setToken] = useState('')
@@ -41,7 +44,7 @@ export function SignInPage() {
           <Mark size={28} />
           <h1>Sign in to Starflow</h1>
         </div>
-        <Field label="API token" help="The operator's token, or one that `starflow tokens create` printed.">
+        <Field label="API token" help="The operator's token, or one that starflow tokens create printed.">
           {(ids) => (
             <TextInput
               {...ids}
@@ -55,11 +58,26 @@ export function SignInPage() {
             />
           )}
         </Field>
-        {error !== undefined && <ErrorNote error={error} />}
+        <Problem error={error ?? linkError} isOfLink={error === undefined} />
         <Button type="submit" kind="primary" isBusy={isBusy}>
           Sign in
         </Button>
       </form>
     </main>
+  )
+}
+
+/** A refusal in the words of somebody who signs in; the API's own are for those who send requests. */
+function Problem({ error, isOfLink }: { readonly error: unknown; readonly isOfLink: boolean }) {
+  if (error === undefined) return null
+  if (!isSignedOut(error)) return <ErrorNote error={error} />
+  return isOfLink ? (
+    <Notice title="This link is no longer good." tone="bad" isAlert>
+      <p>Each works once, within 10 minutes. The command that printed it prints another when it starts again.</p>
+    </Notice>
+  ) : (
+    <Notice title="This token is not good here." tone="bad" isAlert>
+      <p>It may have been revoked, or belong to another server.</p>
+    </Notice>
   )
 }

@@ -15,6 +15,11 @@ const session = z.object({
 /** Signing in with a token, so that a page of the dashboard need not keep it. */
 export function sessionEndpoints(authenticator: Authenticator): Endpoint[] {
   const tag = 'Session'
+  const signedIn = (request: Pick<EndpointRequest, 'isSecure'>, caller: Caller) => {
+    const { value, expiresAt } = authenticator.sessions.seal(caller)
+    const headers = { 'set-cookie': cookie(request, value, new Date(expiresAt)) }
+    return { status: 200, body: viewOf(caller, expiresAt), headers }
+  }
   return [
     endpoint({
       ...{ id: 'signIn', method: 'post', path: '/api/session', tag, access: 'public' },
@@ -24,15 +29,18 @@ export function sessionEndpoints(authenticator: Authenticator): Endpoint[] {
       body: z.strictObject({ token: z.string().min(1).max(500) }),
       answers: { 200: { description: 'Signed in.', schema: session } },
       errors: ['SF903', 'SF906'],
-      handle: async (request) => {
-        const caller = await authenticator.authenticateToken(request.body.token, request.address)
-        const { value, expiresAt } = authenticator.sessions.seal(caller)
-        return {
-          status: 200,
-          body: viewOf(caller, expiresAt),
-          headers: { 'set-cookie': cookie(request, value, new Date(expiresAt)) },
-        }
-      },
+      handle: async (request) =>
+        signedIn(request, await authenticator.authenticateToken(request.body.token, request.address)),
+    }),
+    endpoint({
+      ...{ id: 'redeemSignInLink', method: 'post', path: '/api/session/link', tag, access: 'public' },
+      summary: 'Sign in with the code of a link',
+      description:
+        'Whoever starts a server on their own computer finds such a link in their terminal. A code is good once, for ten minutes, at the process that gave it, and signs the operator in.',
+      body: z.strictObject({ code: z.string().min(1).max(500) }),
+      answers: { 200: { description: 'Signed in.', schema: session } },
+      errors: ['SF903', 'SF906'],
+      handle: async (request) => signedIn(request, await authenticator.redeemCode(request.body.code, request.address)),
     }),
     endpoint({
       ...{ id: 'getSession', method: 'get', path: '/api/session', tag, access: 'caller' },
