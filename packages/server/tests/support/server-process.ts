@@ -4,7 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process, { argv, env, exit, stdin } from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
-import { Flow } from '@starflow/dsl'
+import { externalStep, Flow } from '@starflow/dsl'
 import { startServer } from '../../src/index.ts'
 
 const [folder] = argv.slice(2)
@@ -19,5 +19,10 @@ const slow = new Flow<{ name: string }>({ slug: 'slowV1' }).step({ slug: 'work' 
   return `done by ${env.STARFLOW_SERVICE_ID}`
 })
 
-const server = await startServer({ flows: [slow] })
+/** An external worker does its first step. */
+const press = new Flow({ slug: 'pressV1', maxAttempts: 2, baseDelay: 0 })
+  .step({ slug: 'press', timeout: 120 }, externalStep<string>('press'))
+  .step({ slug: 'bind', dependsOn: ['press'] }, ({ press: pressed }) => `bound ${pressed}`)
+
+const server = await startServer({ flows: [slow, press] })
 process.once('SIGTERM', () => void server.drain().then(() => exit(0)))
