@@ -4444,6 +4444,36 @@ exception when undefined_table then
   depth := null;
 end $$;
 
+-- 60_worker/_queue_troubles.sql
+-- What is wrong in a queue, as far as cheap looks tell. waiting_age: how long the message that is visible for longest could have been
+-- taken. Stalled: of the first thousand messages that were read before and are visible again, those whose task was started and is past its
+-- recovery boundary. Unsupported: of the thousand oldest messages, those that no task knows; null of a queue without a flow, where none has one.
+create function pgflow._queue_troubles(
+  p_queue_name text, p_has_routes boolean, out waiting_age interval, out stalled integer, out unsupported integer)
+returns record
+language plpgsql stable
+as $$
+begin
+  execute format(
+    'select (select clock_timestamp() - m.vt from pgmq.%1$I m where m.vt <= clock_timestamp() order by m.vt limit 1),
+            (select count(*)
+             from (select m.msg_id from pgmq.%1$I m where m.vt <= clock_timestamp() and m.read_ct > 0 order by m.vt limit 1000) q
+             join pgflow.step_tasks t on t.queue_name = $1 and t.message_id = q.msg_id and t.message_id is not null
+             join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
+             join pgflow.flows f on f.flow_slug = t.flow_slug
+             where t.status = ''started''
+               and t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30) < pgflow.clock()),
+            (select count(*) from (select m.msg_id from pgmq.%1$I m order by m.msg_id limit 1000) q
+             where $2 and not exists (
+               select from pgflow.step_tasks t where t.queue_name = $1 and t.message_id = q.msg_id and t.message_id is not null))',
+    pgmq.format_table_name(p_queue_name, 'q')) into waiting_age, stalled, unsupported using p_queue_name, p_has_routes;
+  if not p_has_routes then
+    unsupported := null;
+  end if;
+exception when undefined_table then
+  waiting_age := null;
+end $$;
+
 -- 60_worker/_queue_was_served.sql
 -- Remembers that a worker served its queue until now: ensure_workers waits for a queue's next worker for a while, and not
 -- for ever for one that the function does not host any longer.
@@ -6736,6 +6766,27 @@ create table starflow.alert_notices (
 );
 create index alert_notices_untold_idx on starflow.alert_notices (webhook) where message_id is null;
 comment on table starflow.alert_notices is 'Who is to be told of which change of a problem, and in which message it was told.';
+-- One row per queue and minute: what a dashboard draws. Counted by sample_queues, which pg_cron calls.
+create table starflow.queue_samples (
+  queue_name text not null,
+  sampled_at timestamptz not null,
+  depth integer not null,
+  in_flight integer not null,
+  oldest_seconds real,
+  live_workers integer not null,
+  archived_count bigint not null,
+  done integer,
+  done_seconds real,
+  constraint queue_samples_pkey primary key (queue_name, sampled_at),
+  constraint queue_samples_done_has_a_duration check ((done is null) = (done_seconds is null))
+);
+-- For the deletion of what is a week old: rows lie in the order of their time.
+create index queue_samples_sampled_at_idx on starflow.queue_samples using brin (sampled_at) with (pages_per_range = 16);
+comment on table starflow.queue_samples is 'The queues once a minute, for a week: how full they were, who served them, and how much was done since the sample before.';
+comment on column starflow.queue_samples.depth is 'Messages, counted up to 10 000.';
+comment on column starflow.queue_samples.in_flight is 'Messages that a worker has taken and not settled, among the oldest 10 000.';
+comment on column starflow.queue_samples.archived_count is 'Messages that were ever archived, as Postgres counts them.';
+comment on column starflow.queue_samples.done is 'Messages archived since the sample before, done_seconds ago; null of the first one, and after the counters of Postgres were reset.';
 
 -- 75_server/_attempts_of_tasks.sql
 -- The attempts of some tasks of a step, those that have ended otherwise than completed and the last one of each task, in order. A task that
@@ -7017,6 +7068,33 @@ $$;
 comment on function starflow.advance_schedule(text, text, timestamptz) is
   'Whatever a schedule had up to this instant has fired, or never will. It never goes back.';
 
+-- 75_server/audit_liveness.sql
+-- The promise "no open run without a next actor" over both placements. On runners: a paused run waits for an open wait, or for one that has
+-- ended and will be swept; a claimed one is held by a lease, or is swept within 60 s.
+create function starflow.audit_liveness(workspace_id text default null, max_rows integer default 100)
+returns table (placement text, kind text, flow_slug text, run_id uuid, step_slug text, task_index integer, reason text)
+language plpgsql stable
+set search_path = '' set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+begin
+  return query
+    select 'queue', a.kind, a.flow_slug, a.run_id, a.step_slug, a.task_index, a.reason
+    from pgflow.liveness_audit a left join starflow.queue_runs q on q.run_id = a.run_id
+    where audit_liveness.workspace_id is null or q.workspace_id = audit_liveness.workspace_id
+    union all
+    select 'runner', 'run', r.template_id, r.id, null, null,
+           case when r.claim_state = 'paused' then 'paused, but none of its waits is open'
+                else 'held by nobody, and not found by a sweep: does a runner or a server run?' end
+    from starflow.workflow_runs r
+    where r.status in ('queued', 'running', 'paused') and (audit_liveness.workspace_id is null or r.workspace_id = audit_liveness.workspace_id)
+      and ((r.claim_state = 'paused' and not exists (select from starflow.workflow_waits w where w.run_id = r.id and w.status = 'open'))
+        or (r.claim_state in ('claimed', 'running') and coalesce(r.lease_until, r.claim_state_at + interval '30 seconds') < pgflow.clock() - interval '60 seconds'))
+    limit max_rows;
+end $$;
+comment on function starflow.audit_liveness(text, integer) is
+  'Every open run, step or task without a next actor, in both placements, with the reason; of one workspace, or all. Empty when all is well.';
+
 -- 75_server/create_api_token.sql
 create function starflow.create_api_token(token_id text, workspace_id text, name text, secret_hash text)
 returns void
@@ -7048,6 +7126,26 @@ as $$
 $$;
 comment on function starflow.find_api_token(text) is 'The token of this id, unless it was revoked.';
 
+-- 75_server/flow_schedules.sql
+-- With the rights of the owner of the jobs. The input of a schedule is nobody's business here.
+create function starflow.flow_schedules()
+returns table (job_name text, schedule text, flow_slug text, is_active boolean)
+language plpgsql stable security definer
+set search_path = ''
+as $$
+begin
+  if to_regclass('cron.job') is null then
+    return;
+  end if;
+  return query
+    select j.jobname::text, j.schedule, f.flow_slug, j.active
+    from cron.job j
+    join pgflow.flows f on starts_with(j.command, format('select pgflow.start_flow(%L,', f.flow_slug))
+    where j.username = current_user and pgflow._is_flow_schedule(j.command)
+    order by j.jobname;
+end $$;
+comment on function starflow.flow_schedules() is 'The pg_cron jobs that schedule_flow has made, without their inputs.';
+
 -- 75_server/last_firing.sql
 create function starflow.last_firing(workspace_id text, trigger_name text)
 returns setof starflow.trigger_firings
@@ -7072,6 +7170,40 @@ as $$
   order by t.workspace_id, t.created_at, t.token_id
 $$;
 comment on function starflow.list_api_tokens(text) is 'The tokens of a workspace, or all of them.';
+
+-- 75_server/list_functions.sql
+-- Lives: workers that were started within the last hour. tasks_per_life: what the queues of the function have done since then, shared among them;
+-- null where another function serves one of these queues too.
+create function starflow.list_functions()
+returns table (
+  function_name text, start_mode text, enabled boolean, enabled_before_fence boolean, fenced_by text, fenced_at timestamptz, disabled_reason text,
+  queue_names text[], live_workers integer, last_invoked_at timestamptz, failed_starts integer, last_error text, last_error_at timestamptz,
+  lives integer, tasks_per_life double precision)
+language plpgsql stable
+set search_path = ''
+as $$
+#variable_conflict use_column
+begin
+  return query
+    select f.function_name, f.start_mode, f.enabled, f.enabled_before_fence, f.fenced_by, f.fenced_at, f.disabled_reason, coalesce(q.queue_names, '{}'),
+           (select count(*)::integer from pgflow.workers w where w.function_name = f.function_name and w.stopped_at is null
+              and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w)),
+           f.last_invoked_at, f.failed_starts, left(f.last_error, 2000), f.last_error_at, l.lives,
+           case when l.lives > 0 and not coalesce(q.is_shared, true) then d.done::double precision / l.lives end
+    from pgflow.worker_functions f
+    left join lateral (
+      select array_agg(x.queue_name order by x.queue_name) as queue_names,
+             bool_or(exists (select from pgflow.worker_function_queues o where o.queue_name = x.queue_name and o.function_name <> f.function_name)) as is_shared
+      from pgflow.worker_function_queues x where x.function_name = f.function_name) q on true
+    cross join lateral (
+      select count(*)::integer as lives from pgflow.workers w
+      where w.function_name = f.function_name and w.started_at > pgflow.clock() - interval '1 hour') l
+    left join lateral (
+      select sum(s.done) as done from starflow.queue_samples s
+      where s.queue_name = any (q.queue_names) and s.sampled_at > pgflow.clock() - interval '1 hour') d on true
+    order by f.function_name;
+end $$;
+comment on function starflow.list_functions() is 'Worker functions with their fence, what they serve, how their starts went, and how much a worker of theirs does in its life.';
 
 -- 75_server/list_queue_runs.sql
 -- In the order of an index (of all runs, or of a workspace's), read backwards from where the last page ended, however many runs there are.
@@ -7136,6 +7268,92 @@ begin
 end $$;
 comment on function starflow.list_queue_runs(text, text, text, text[], text, uuid, uuid, timestamptz, timestamptz, timestamptz, uuid, integer, integer) is
   'Runs in queue placement with whose they are, the newest first; what is null is not filtered by. search (in lower case) is the beginning of an id, or part of flow slug or error. For the next page give start and id of the last row. Looks at look_at runs at most: then the last row may be one that is not found, where the next page begins.';
+
+-- 75_server/list_queues.sql
+-- Each queue once, however many routes lead there. done_per_minute: since the newest sample that is at least 50 s old.
+create function starflow.list_queues()
+returns table (
+  queue_name text, steps text[], depth integer, in_flight integer, oldest_age interval, waiting_age interval, stalled integer,
+  unsupported integer, live_workers integer, function_names text[], is_fenced boolean, fence text, done_per_minute double precision)
+language plpgsql stable
+set search_path = ''
+as $$
+#variable_conflict use_column
+begin
+  return query
+    with queue as (
+      select q.queue_name, array_agg(q.step order by q.flow_slug, q.step_index) filter (where q.step is not null) as steps
+      from (select r.queue_name, r.flow_slug, r.step_index, r.flow_slug || '.' || r.step_slug as step from pgflow._routes r
+            union all select f.queue_name, null, null, null from pgflow.worker_function_queues f) q
+      group by q.queue_name
+    ), live as (
+      select w.queue_name, count(*)::integer as live_workers from pgflow.workers w
+      where w.stopped_at is null and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w) group by w.queue_name
+    ), functions as (
+      select f.queue_name, array_agg(f.function_name order by f.function_name) as function_names, not bool_or(f.enabled) as is_fenced,
+             string_agg(distinct f.fence, '; ') as fence
+      from pgflow._queue_functions f group by f.queue_name
+    )
+    select q.queue_name, coalesce(q.steps, '{}'), m.depth, m.in_flight, m.oldest_age, t.waiting_age, coalesce(t.stalled, 0), t.unsupported,
+           coalesce(l.live_workers, 0), coalesce(f.function_names, '{}'), coalesce(f.is_fenced, false), f.fence,
+           case when m.archived_count >= s.archived_count
+                then (m.archived_count - s.archived_count) * 60 / extract(epoch from clock_timestamp() - s.sampled_at)::double precision end
+    from queue q
+    cross join lateral pgflow._queue_measures(q.queue_name) m
+    cross join lateral pgflow._queue_troubles(q.queue_name, q.steps is not null) t
+    left join live l on l.queue_name = q.queue_name
+    left join functions f on f.queue_name = q.queue_name
+    left join lateral (
+      select x.sampled_at, x.archived_count from starflow.queue_samples x
+      where x.queue_name = q.queue_name and x.sampled_at between clock_timestamp() - interval '5 minutes' and clock_timestamp() - interval '50 seconds'
+      order by x.sampled_at desc limit 1) s on true
+    order by q.queue_name;
+end $$;
+comment on function starflow.list_queues() is
+  'Every queue that a route leads to, or a worker function serves: how full it is (counted up to 10 000; null: it is gone), what is wrong, and who serves it.';
+
+-- 75_server/live_marks.sql
+-- One cheap look for everybody who listens: a mark of each kind of thing that changes when something of the kind does. Counters move before
+-- their transaction commits, so whoever compares marks looks once more after a change. Of each run, a mark of its own.
+create function starflow.live_marks(run_ids uuid[] default '{}')
+returns jsonb
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  return jsonb_build_object(
+    'runs', concat_ws('.',
+      starflow._count('pgflow.counted_runs_started'), starflow._count('pgflow.counted_runs_completed'), starflow._count('pgflow.counted_runs_failed'),
+      starflow._count('pgflow.counted_runs_cancelled'), starflow._count('pgflow.counted_claims'), starflow._count('pgflow.counted_completions'),
+      starflow._count('starflow.counted_runs_started'), starflow._count('starflow.workflow_run_events_id_seq')),
+    'queues', concat_ws('.',
+      starflow._count('pgflow.counted_runs_started'), starflow._count('pgflow.counted_claims'), starflow._count('pgflow.counted_completions'),
+      starflow._count('pgflow.counted_failures'), starflow._count('pgflow.counted_requeues'), starflow._count('pgflow.counted_runs_cancelled')),
+    'workers', (select concat_ws('.', count(*), count(*) filter (where pgflow._heartbeat_is_fresh(w)), count(w.deprecated_at), max(w.started_at))
+                from pgflow.workers w where w.stopped_at is null),
+    'functions', (select concat_ws('.', count(*), count(*) filter (where f.enabled), count(f.fenced_by), max(f.last_error_at), sum(f.failed_starts))
+                  from pgflow.worker_functions f),
+    'waits', concat_ws('.',
+      (select count(*) from (select from pgflow.waits w limit 10000) x),
+      (select count(*) from (select from starflow.workflow_waits w where w.status = 'open' limit 10000) x),
+      (select max(w.opened_at) from starflow.workflow_waits w where w.status = 'open')),
+    'flows', (select concat_ws('.', count(*), max(f.compiled_at), count(f.paused_at)) from pgflow.flows f),
+    'runners', concat_ws('.',
+      (select concat_ws('.', count(*), count(*) filter (where r.live_until > pgflow.clock()), max(r.started_at)) from starflow.workflow_runners r),
+      starflow._count('starflow.counted_claims'), starflow._count('starflow.counted_losses'),
+      (select count(*) from starflow.workflow_runs r where r.lease_until is not null)),
+    'run', (
+      select coalesce(jsonb_object_agg(u.run_id, concat_ws('.',
+        (select r.status from pgflow.runs r where r.run_id = u.run_id),
+        (select concat_ws('.', count(*) filter (where t.status = 'queued'), count(*) filter (where t.status = 'started'),
+                          count(*) filter (where t.status = 'completed'), count(*), sum(t.attempts_count))
+         from pgflow.step_tasks t where t.run_id = u.run_id),
+        (select count(*) from pgflow.step_states s where s.run_id = u.run_id and s.status in ('skipped', 'failed')),
+        (select max(e.id) from starflow.workflow_run_events e where e.run_id = u.run_id))), '{}')
+      from unnest(run_ids) u(run_id)));
+end $$;
+comment on function starflow.live_marks(uuid[]) is
+  'For each kind of thing (runs, queues, workers, functions, waits, flows, runners) a text that is another one after something of the kind has changed, and one for each of these runs.';
 
 -- 75_server/look_for_problems.sql
 -- Called by each edge every few seconds; of several at the same moment one looks, and the others are done. Every change of a problem
@@ -7271,6 +7489,31 @@ as $$
   select count(*) from pruned
 $$;
 comment on function starflow.prune_firings(bigint) is 'Forgets firings that were settled this long ago. Their runs keep the idempotency keys.';
+
+-- 75_server/queue_history.sql
+-- Thinned to about max_points: of the samples that become one point, the largest depth, the oldest age and the fewest workers count, so that
+-- no trouble is averaged away.
+create function starflow.queue_history(queue_name text, sampled_from timestamptz, sampled_until timestamptz, max_points integer default 500)
+returns table (
+  sampled_at timestamptz, depth integer, in_flight integer, oldest_seconds real, live_workers integer, done integer, done_per_minute real)
+language plpgsql stable
+set search_path = '' set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+declare
+  -- Whole minutes, since there is a sample per minute.
+  v_width interval := make_interval(mins => greatest(1, ceil(extract(epoch from sampled_until - sampled_from) / 60 / max_points)::integer));
+begin
+  return query
+    select date_bin(v_width, s.sampled_at, timestamptz 'epoch') as at, max(s.depth), max(s.in_flight), max(s.oldest_seconds), min(s.live_workers),
+           sum(s.done)::integer, (sum(s.done) * 60 / nullif(sum(s.done_seconds), 0))::real
+    from starflow.queue_samples s
+    where s.queue_name = queue_history.queue_name and s.sampled_at >= sampled_from and s.sampled_at < sampled_until
+    group by at
+    order by at;
+end $$;
+comment on function starflow.queue_history(text, timestamptz, timestamptz, integer) is
+  'The samples of a queue from an instant on and before another, thinned to about max_points, in order.';
 
 -- 75_server/queue_run_events.sql
 -- Read off the tables: a step that ran again shows its last times, and earlier attempts show as they are in task_attempts.
@@ -7472,6 +7715,135 @@ as $$
 $$;
 comment on function starflow.revoke_api_token(text) is 'From now on the token is refused. Again: no effect. False when there is none of this id.';
 
+-- 75_server/run_statistics.sql
+-- Bounded, along indexes: what is open is counted up to 10 000, the last hour up to 100 000 starts (since tells how far back that reaches).
+-- Of a workspace, open runs in queue placement are counted among the newest 20 000 of all.
+create function starflow.run_statistics(workspace_id text default null)
+returns jsonb
+language plpgsql stable
+set search_path = '' set plan_cache_mode = force_custom_plan set jit = off
+as $$
+declare
+  v_now timestamptz := pgflow.clock();
+  v_from timestamptz := date_trunc('minute', v_now) - interval '59 minutes';
+  v_starts timestamptz[];
+  v_open jsonb;
+  v_minutes jsonb;
+begin
+  if workspace_id is null then
+    v_starts := array(select r.started_at from pgflow.runs r where r.started_at >= v_from order by r.started_at desc limit 50000)
+             || array(select r.created_at from starflow.workflow_runs r where r.created_at >= v_from order by r.created_at desc limit 50000);
+  else
+    v_starts := array(select q.started_at from starflow.queue_runs q
+                      where q.workspace_id = run_statistics.workspace_id and q.started_at >= v_from order by q.started_at desc limit 50000)
+             || array(select r.created_at from starflow.workflow_runs r
+                      where r.workspace_id = run_statistics.workspace_id and r.created_at >= v_from order by r.created_at desc limit 50000);
+  end if;
+  if cardinality(v_starts) >= 50000 then
+    v_from := greatest(v_from, date_trunc('minute', (select min(s) from unnest(v_starts) s)) + interval '1 minute');
+  end if;
+
+  with minute as (
+    select m.at from generate_series(v_from, date_trunc('minute', v_now), interval '1 minute') m(at)
+  ), started as (
+    select date_trunc('minute', s) as at, count(*) as runs from unnest(v_starts) s group by 1
+  ), failed as (
+    select date_trunc('minute', f.at) as at, count(*) as runs
+    from (
+      select r.failed_at as at from pgflow.runs r left join starflow.queue_runs q on q.run_id = r.run_id
+      where r.failed_at >= v_from and (run_statistics.workspace_id is null or q.workspace_id = run_statistics.workspace_id)
+      union all
+      select r.completed_at from starflow.workflow_runs r
+      where r.status = 'error' and r.completed_at >= v_from and (run_statistics.workspace_id is null or r.workspace_id = run_statistics.workspace_id)
+      limit 100000) f
+    group by 1
+  )
+  select jsonb_agg(jsonb_build_object('at', starflow._iso(m.at), 'started', coalesce(s.runs, 0), 'failed', coalesce(f.runs, 0)) order by m.at)
+  into v_minutes
+  from minute m left join started s on s.at = m.at left join failed f on f.at = m.at;
+
+  select jsonb_object_agg(o.status, o.runs) into v_open
+  from (
+    select s.status, sum(s.runs) as runs
+    from (
+      select 'running' as status, count(*) as runs
+      from (select from pgflow.runs r where r.status = 'started' and run_statistics.workspace_id is null limit 10000) x
+      union all
+      select 'running', count(*)
+      from (select r.run_id from pgflow.runs r where r.status = 'started' and run_statistics.workspace_id is not null
+            order by r.started_at desc limit 20000) x
+      join starflow.queue_runs q on q.run_id = x.run_id and q.workspace_id = run_statistics.workspace_id
+      union all
+      select x.status, count(*)
+      from (select r.status from starflow.workflow_runs r
+            where r.status in ('queued', 'running', 'paused')
+              and (run_statistics.workspace_id is null or r.workspace_id = run_statistics.workspace_id) limit 10000) x
+      group by x.status) s
+    group by s.status) o;
+
+  return jsonb_build_object(
+    'asOf', starflow._iso(v_now),
+    'open', jsonb_build_object('queued', 0, 'running', 0, 'paused', 0) || coalesce(v_open, '{}'),
+    'minutes', v_minutes,
+    'openWaits', (
+      select count(*)
+      from (select from pgflow.waits w left join starflow.queue_runs q on q.run_id = w.run_id
+            where w.opened_at is not null and (run_statistics.workspace_id is null or q.workspace_id = run_statistics.workspace_id)
+            union all
+            select from starflow.workflow_waits w
+            where w.status = 'open' and (run_statistics.workspace_id is null or exists (
+              select from starflow.workflow_runs r where r.id = w.run_id and r.workspace_id = run_statistics.workspace_id))
+            limit 10000) x));
+end $$;
+comment on function starflow.run_statistics(text) is
+  'Of both placements, for a workspace or all: open runs by status, and per minute of the last hour how many were started and have failed, as JSON. Minutes before since were not counted.';
+
+-- 75_server/sample_queues.sql
+-- Each minute, from pg_cron. A queue costs one bounded pass, however many messages it has; after 5 s the rest are left for the next minute,
+-- which begins with those that were sampled longest ago.
+create function starflow.sample_queues()
+returns integer
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_until timestamptz := clock_timestamp() + interval '5 seconds';
+  v_now timestamptz := pgflow.clock();
+  v_count integer := 0;
+  v_queue record;
+  v_measures record;
+  v_done bigint;
+begin
+  for v_queue in
+    select q.queue_name, s.sampled_at, s.archived_count,
+           (select count(*)::integer from pgflow.workers w where w.queue_name = q.queue_name and w.stopped_at is null
+              and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w)) as live_workers
+    from (select queue_name from pgflow._routes union select queue_name from pgflow.worker_function_queues) q
+    left join lateral (
+      select x.sampled_at, x.archived_count from starflow.queue_samples x
+      where x.queue_name = q.queue_name order by x.sampled_at desc limit 1) s on true
+    order by s.sampled_at nulls first, q.queue_name
+  loop
+    exit when clock_timestamp() > v_until;
+    select * into v_measures from pgflow._queue_measures(v_queue.queue_name);
+    continue when v_measures.depth is null;
+    v_done := v_measures.archived_count - v_queue.archived_count;
+    if v_done < 0 then
+      v_done := null;
+    end if;
+    insert into starflow.queue_samples (queue_name, sampled_at, depth, in_flight, oldest_seconds, live_workers, archived_count, done, done_seconds)
+    values (v_queue.queue_name, v_now, v_measures.depth, v_measures.in_flight, extract(epoch from v_measures.oldest_age), v_queue.live_workers,
+            coalesce(v_measures.archived_count, 0), v_done, case when v_done is not null then extract(epoch from v_now - v_queue.sampled_at) end)
+    on conflict on constraint queue_samples_pkey do nothing;
+    v_count := v_count + 1;
+  end loop;
+  if extract(minute from v_now) = 0 or not exists (select from starflow.queue_samples s where s.sampled_at > v_now - interval '1 hour' and s.sampled_at < v_now) then
+    delete from starflow.queue_samples s where s.sampled_at < v_now - interval '7 days';
+  end if;
+  return v_count;
+end $$;
+comment on function starflow.sample_queues() is 'Adds a sample of each queue to queue_samples, and once an hour deletes those of more than a week ago. Returns how many queues were sampled: what cannot be within 5 s is left for the next call.';
+
 -- 75_server/settle_alert_message.sql
 create function starflow.settle_alert_message(message_id uuid, attempt integer, outcome text default null, retry_ms bigint default null)
 returns boolean
@@ -7504,6 +7876,18 @@ as $$
 $$;
 comment on function starflow.settle_firing(text, text, text, text, uuid, text) is
   'What became of a recorded firing: its run, or the code that it was refused with. Again: no effect.';
+
+-- 75_server/setup_queue_samples_cron.sql
+create function starflow.setup_queue_samples_cron(cron_interval text default '* * * * *')
+returns text
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  perform cron.schedule('starflow_sample_queues', setup_queue_samples_cron.cron_interval, 'select starflow.sample_queues()');
+  return format('scheduled starflow_sample_queues at %s', setup_queue_samples_cron.cron_interval);
+end $$;
+comment on function starflow.setup_queue_samples_cron(text) is 'Schedules sample_queues on pg_cron, once a minute unless told otherwise. Without it the queues have no history.';
 
 -- 75_server/start_queue_run.sql
 -- One transaction with start_flow. The row comes first: of two starts with one key the second waits for the first here, and

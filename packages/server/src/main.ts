@@ -23,12 +23,14 @@ import { serveDashboard } from './http/dashboard.ts'
 import type { HealthParts, ProcessIdentity } from './http/endpoints/health.ts'
 import type { MetricsParts } from './http/endpoints/metrics.ts'
 import { listen } from './http/listener.ts'
+import { LiveHints } from './live/live-hints.ts'
 import { createLog, errorFields, type ServerLog } from './log.ts'
 import { DatabaseMetrics } from './metrics/database-metrics.ts'
 import { ProcessMetrics } from './metrics/process-metrics.ts'
 import { createMirror, type Mirror } from './mirror/mirror.ts'
 import { mirrorAlerts } from './mirror/mirror-alerts.ts'
 import { RUNNER_CONCURRENCY } from './numbers.ts'
+import { Overview } from './overview/overview.ts'
 import { Readiness } from './readiness.ts'
 import { ROLES } from './roles.ts'
 import { logRunnerEvent } from './runner-log.ts'
@@ -156,6 +158,8 @@ async function compose(
         ? healthOnlyEndpoints(health, metricsTokens.length === 0 ? undefined : metrics)
         : apiEndpoints({
             ...{ health, metrics, authenticator, runs, catalog, adapter, version: identity.version },
+            ...{ overview: createOverview(storage, mirror), hints: createHints(storage, log) },
+            triggers: declarations.triggers,
             ...{ operations: queues?.operations, webhooks: triggers.receiver, workerJobs: storage.workerJobs, mirror },
           }),
     ...{ log, authenticator, trustedProxies: config.trustedProxies, stopped: streams.signal },
@@ -215,6 +219,15 @@ function createRuns(
 ): RunDirectory {
   const runner = new RunnerPlacement({ adapter, flows, served, waitTokenKeys, now: Date.now })
   return new RunDirectory(queues === undefined ? [runner] : [queues.placement, runner], flows)
+}
+
+function createOverview({ statistics, queues, adapter }: OpenStorage, mirror: Mirror | undefined): Overview {
+  return new Overview({ statistics, operations: queues?.operations, adapter, measureLag: mirror?.measureLag })
+}
+
+function createHints({ liveMarks }: OpenStorage, log: ServerLog): LiveHints {
+  const onFailure = (error: unknown) => log.warn(errorFields(error), 'live.look_failed')
+  return new LiveHints({ source: liveMarks, onFailure })
 }
 
 /** What starts runs by itself, as far as it is of the role. */

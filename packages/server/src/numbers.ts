@@ -34,6 +34,20 @@ export const MAX_SHOWN_ATTEMPTS = 50
 export const MAX_KEPT_LOGS = 50
 /** The longest delay that a start may ask for. */
 export const MAX_START_DELAY_MS = 366 * 24 * 60 * 60_000
+/** How old what an overview shows may be, and of it the audit of all open runs. */
+export const OVERVIEW_KEPT_MS = 2000
+export const LIVENESS_KEPT_MS = 30_000
+/** How old the list of queues may be: every page of a dashboard asks for it. */
+export const QUEUES_KEPT_MS = 500
+/** Of what the audit finds and of workers, so many are told, at most. */
+export const MAX_LIVENESS_PROBLEMS = 100
+export const MAX_LISTED_WORKERS = 10_000
+/** About how many points a history has, at most. */
+export const HISTORY_POINTS = 500
+/** How often a look is taken for whoever listens to hints. */
+export const LIVE_INTERVAL_MS = 1000
+/** Runs that one listener may watch, at most. */
+export const MAX_WATCHED_RUNS = 20
 /** How often a stream of events looks for new ones. */
 export const EVENT_POLL_MS = 500
 /** How far back each look goes: longer than a transaction of the SQL core lasts, so that what happened before, everybody sees. */

@@ -58,7 +58,12 @@ const BODIES: Readonly<Record<string, Json>> = {
 }
 
 function call(client: ApiClient, { method, path }: Operation, runId: string): Promise<Answer> {
-  const target = path.replace('{runId}', runId).replace('{step}', 'decide').replace('{function}', 'some-function')
+  const target = path
+    .replace('{runId}', runId)
+    .replace('{step}', 'decide')
+    .replace('{function}', 'some-function')
+    .replace('{flow}', 'noSuchFlow')
+    .replace('{queue}', 'some-queue')
   return client.send(method, target, method === 'POST' ? (BODIES[path] ?? {}) : undefined)
 }
 
@@ -150,6 +155,31 @@ test('an operator who names every workspace sees the runs of all, and what was s
   expect((await shop.get(`/api/runs/${row!.run_id}`)).status).toBe(404)
   const start = await every.post('/api/runs', { flow: 'greetV1', input: { name: 'x' } })
   expect([start.status, start.body.error.code]).toEqual([400, 'SF905'])
+})
+
+test('whoever listens for changes is told of no run of another workspace', async () => {
+  const [runId] = runs
+  const watching = await bank.get(`/api/live?run=${runId}`)
+  expect([watching.status, watching.body.error.code]).toEqual([404, 'SF802'])
+  const kinds = new Set<string>()
+  let isTold = false
+  const streams = Promise.all([
+    bank.stream('/api/live', {}, (events) => events.some(({ text }, index) => index > 10 && text === 'runs')),
+    shop.stream(`/api/live?run=${runId}`, {}, (events) => events.filter(({ event }) => event === 'run').length > 1),
+  ]).finally(() => {
+    isTold = true
+  })
+  // Something happens to the run until both were told.
+  for (let action = 'cancel'; !isTold; action = action === 'cancel' ? 'retry' : 'cancel') {
+    await shop.post(`/api/runs/${runId}/${action}`)
+  }
+  const told = await streams
+  for (const { event, text } of told[0]) {
+    expect(event).toBe('hint')
+    kinds.add(text)
+  }
+  expect([...kinds].sort()).toEqual(['flows', 'functions', 'queues', 'runners', 'runs', 'waits', 'workers'])
+  expect(new Set(told[1].filter(({ event }) => event === 'run').map(({ text }) => text))).toEqual(new Set([runId]))
 })
 
 test('a search finds nothing of another workspace', async () => {

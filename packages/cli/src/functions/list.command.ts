@@ -1,20 +1,7 @@
-import type { Sql } from 'postgres'
+import { readFunctions } from '@starflow/core/operations'
 import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
 import type { Output } from '../output/output.ts'
 import { formatDuration, textTable } from '../output/text-table.ts'
-
-interface FunctionRow {
-  readonly functionName: string
-  readonly startMode: 'http' | 'process'
-  readonly enabled: boolean
-  readonly fencedBy: string | null
-  readonly disabledReason: string | null
-  readonly queues: readonly string[]
-  readonly liveWorkers: number
-  readonly pingedSecondsAgo: number | null
-  readonly failedStarts: number
-  readonly lastError: string | null
-}
 
 /** `starflow functions list`: the worker functions that the database knows. */
 export async function listFunctions(options: DatabaseOptions, output: Output): Promise<void> {
@@ -26,6 +13,7 @@ export async function listFunctions(options: DatabaseOptions, output: Output): P
       ...[
         { title: 'live', align: 'right' } as const,
         { title: 'pinged', align: 'right' } as const,
+        { title: 'tasks/life', align: 'right' } as const,
         { title: 'last error' },
       ],
     ],
@@ -39,7 +27,8 @@ export async function listFunctions(options: DatabaseOptions, output: Output): P
           : `fenced by ${each.fencedBy}`,
       each.queues.join(', '),
       String(each.liveWorkers),
-      each.pingedSecondsAgo === null ? '' : `${formatDuration(each.pingedSecondsAgo * 1000)} ago`,
+      each.lastInvokedAt === null ? '' : `${formatDuration(Date.now() - each.lastInvokedAt.getTime())} ago`,
+      each.tasksPerLife === null ? '' : each.tasksPerLife.toFixed(1),
       each.lastError === null
         ? ''
         : `${each.failedStarts > 0 ? `${each.failedStarts} failed starts: ` : ''}${firstLine(each.lastError)}`,
@@ -50,20 +39,6 @@ export async function listFunctions(options: DatabaseOptions, output: Output): P
     : lines) {
     output.line(line)
   }
-}
-
-async function readFunctions(sql: Sql): Promise<FunctionRow[]> {
-  return await sql<FunctionRow[]>`
-    select f.function_name as "functionName", f.start_mode as "startMode", f.enabled, f.fenced_by as "fencedBy",
-           f.disabled_reason as "disabledReason",
-           array(select q.queue_name || case when q.enabled then '' else ' (disabled)' end from pgflow.worker_function_queues q
-                 where q.function_name = f.function_name order by q.queue_name) as queues,
-           (select count(*)::integer from pgflow.workers w where w.function_name = f.function_name and w.stopped_at is null
-              and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w)) as "liveWorkers",
-           extract(epoch from now() - f.last_invoked_at)::float8 as "pingedSecondsAgo",
-           f.failed_starts as "failedStarts", f.last_error as "lastError"
-    from pgflow.worker_functions f
-    order by f.function_name`
 }
 
 function firstLine(text: string): string {

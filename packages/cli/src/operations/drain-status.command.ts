@@ -1,9 +1,9 @@
+import { readVersionDrain } from '@starflow/core/operations'
 import type { Command } from 'commander'
 import { withDatabaseOptions } from '../database/database-option.ts'
 import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
 import type { Output } from '../output/output.ts'
 import { textTable } from '../output/text-table.ts'
-import { readVersionDrain } from './drain.ts'
 import { requireFlow } from './worker-function-set.ts'
 
 /** Adds `starflow drain-status`. */

@@ -2,17 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { StarflowError } from '@starflow/errors'
 import type { Sql } from 'postgres'
 
-/** What is left of one concrete flow. */
-export interface VersionDrain {
-  readonly flowSlug: string
-  readonly queueMode: string
-  readonly openRuns: number
-  /** Durable waits of theirs that stand open: only a resume or their timeout ends those. */
-  readonly openWaits: number
-  readonly oldestOpenRunAt: Date | null
-  readonly liveWorkers: number
-}
-
 /** A worker that has not stopped and is heard of. */
 export interface AliveWorker {
   readonly workerId: string
@@ -29,17 +18,6 @@ export interface DrainOptions {
 }
 
 const POLL_MS = 250
-
-/** Reads what is left of all concrete flows, or of one. */
-export async function readVersionDrain(sql: Sql, flowSlug?: string): Promise<VersionDrain[]> {
-  return await sql<VersionDrain[]>`
-    select flow_slug as "flowSlug", queue_mode as "queueMode", open_runs::integer as "openRuns",
-           open_waits::integer as "openWaits",
-           oldest_open_run_at as "oldestOpenRunAt", live_workers::integer as "liveWorkers"
-    from pgflow.version_drain
-    where ${flowSlug ?? null}::text is null or flow_slug = ${flowSlug ?? null}
-    order by flow_slug`
-}
 
 /** The workers of these functions that still live, deprecated ones included. */
 export async function aliveWorkers(sql: Sql, functionNames: readonly string[]): Promise<AliveWorker[]> {

@@ -1,4 +1,4 @@
-import { readQueues } from '@starflow/core/operations'
+import { queueTroubles, readQueueHistory, readQueues } from '@starflow/core/operations'
 import { StarflowError } from '@starflow/errors'
 import type { Command } from 'commander'
 import type { Sql } from 'postgres'
@@ -28,11 +28,20 @@ interface RedriveOptions extends DatabaseOptions {
   readonly dryRun?: boolean
 }
 
+interface HistoryOptions extends DatabaseOptions {
+  readonly hours: string
+  readonly points: string
+}
+
 interface UnsupportedOptions extends DatabaseOptions {
   readonly queue?: string
   readonly archive?: boolean
   readonly dryRun?: boolean
 }
+
+/** The messages of a queue are counted so far. */
+const COUNTED_MESSAGES = 10_000
+const MAX_POINTS = 10_080
 
 type OutputFor = (options: { json?: boolean }) => Output
 
@@ -41,6 +50,16 @@ export function addQueuesCommands(program: Command, outputFor: OutputFor): void 
   const queues = program.command('queues').description('The queues of flows and queue workers.')
   withDatabaseOptions(queues.command('list').description('List the queues with their depth, age and workers.')).action(
     (options: DatabaseOptions & { json?: boolean }) => runList(options, outputFor(options)),
+  )
+  withDatabaseOptions(
+    queues
+      .command('history')
+      .description('Show how full a queue was and how much was done, minute by minute; a week is kept.')
+      .argument('<queue>', 'the queue')
+      .option('--hours <hours>', 'how far back, up to 168', '1')
+      .option('--points <points>', 'about how many lines at most', '60'),
+  ).action((queue: string, options: HistoryOptions & { json?: boolean }) =>
+    runHistory(queue, options, outputFor(options)),
   )
   withDatabaseOptions(
     queues
@@ -64,25 +83,68 @@ export function addQueuesCommands(program: Command, outputFor: OutputFor): void 
 
 async function runList(options: DatabaseOptions, output: Output): Promise<void> {
   const queues = await withDatabase(options, ({ sql }) => readQueues(sql))
-  output.result({ queues })
+  output.result({ queues: queues.map((queue) => ({ ...queue, troubles: queueTroubles(queue) })) })
   const lines = textTable(
     [
-      ...[
-        { title: 'queue' },
-        { title: 'depth', align: 'right' } as const,
-        { title: 'oldest', align: 'right' } as const,
-      ],
-      ...[{ title: 'live workers', align: 'right' } as const, { title: 'steps' }],
+      { title: 'queue' },
+      ...['depth', 'in flight', 'oldest', 'done/min', 'live workers'].map(rightAligned),
+      ...[{ title: 'steps' }, { title: 'trouble' }],
     ],
     queues.map((each) => [
       each.queueName,
-      each.depth === null ? 'gone' : each.depth >= 1000 ? '1000+' : String(each.depth),
+      each.depth === null ? 'gone' : each.depth >= COUNTED_MESSAGES ? `${COUNTED_MESSAGES}+` : String(each.depth),
+      each.inFlight === null ? '' : String(each.inFlight),
       each.oldestSeconds === null ? '' : formatDuration(each.oldestSeconds * 1000),
+      each.donePerMinute === null ? '' : each.donePerMinute.toFixed(1),
       String(each.liveWorkers),
       each.steps.join(', ') || '(queue worker)',
+      queueTroubles(each)
+        .map((trouble) => trouble.replace('_', ' '))
+        .join(', '),
     ]),
   )
   for (const line of queues.length === 0 ? ['There is no queue.'] : lines) output.line(line)
+}
+
+async function runHistory(queueName: string, options: HistoryOptions, output: Output): Promise<void> {
+  const hours = numberOption('--hours', options.hours, 168)
+  const points = numberOption('--points', options.points, MAX_POINTS)
+  const to = new Date()
+  const from = new Date(to.getTime() - hours * 3_600_000)
+  const samples = await withDatabase(options, ({ sql }) => readQueueHistory(sql, queueName, { from, to, points }))
+  output.result({ queue: queueName, samples })
+  const lines = textTable(
+    [{ title: 'at' }, ...['depth', 'in flight', 'oldest', 'done', 'done/min', 'live workers'].map(rightAligned)],
+    samples.map((each) => [
+      each.sampledAt.toISOString(),
+      each.depth >= COUNTED_MESSAGES ? `${COUNTED_MESSAGES}+` : String(each.depth),
+      String(each.inFlight),
+      each.oldestSeconds === null ? '' : formatDuration(each.oldestSeconds * 1000),
+      each.done === null ? '' : String(each.done),
+      each.donePerMinute === null ? '' : each.donePerMinute.toFixed(1),
+      String(each.liveWorkers),
+    ]),
+  )
+  for (const line of samples.length === 0 ? [`${queueName} has no samples of the last ${hours} h.`] : lines) {
+    output.line(line)
+  }
+  if (samples.length === 0)
+    output.line('They are taken each minute where it is scheduled: select starflow.setup_queue_samples_cron()')
+}
+
+function numberOption(option: string, text: string, largest: number): number {
+  const value = Number(text)
+  if (text.trim() !== '' && value > 0 && value <= largest) return value
+  throw new StarflowError({
+    code: 'SF610',
+    message: `${option} cannot be "${text}".`,
+    detail: `It is a number above 0, up to ${largest}.`,
+    hint: 'Leave it out for the default.',
+  })
+}
+
+function rightAligned(title: string) {
+  return { title, align: 'right' } as const
 }
 
 async function runUnsupported(options: UnsupportedOptions, output: Output): Promise<void> {

@@ -1,9 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fence, type RouteCoverage, readCoverage, workerProblem } from '@starflow/core/operations'
+import {
+  fence,
+  type RouteCoverage,
+  readCoverage,
+  readVersionDrain,
+  type VersionDrain,
+  workerProblem,
+} from '@starflow/core/operations'
 import { StarflowError } from '@starflow/errors'
 import type { Sql } from 'postgres'
 import type { Output } from '../output/output.ts'
-import { readVersionDrain, type VersionDrain } from './drain.ts'
 import { functionsOfFlow, requireFlow } from './worker-function-set.ts'
 
 export interface VersionRollout {

@@ -114,6 +114,7 @@ async function connectWorkers(sql: Sql, platform: LocalPlatform, functions: read
   await sql`create extension if not exists pg_net`
   await sql`select pgflow.setup_ensure_workers_cron()`
   await sql`select pgflow.setup_requeue_stalled_tasks_cron()`
+  await sql`select starflow.setup_queue_samples_cron()`
 }
 
 /** Makes these the worker functions that are pinged. One that no step needs would be started in vain for ever. */

@@ -124,3 +124,24 @@ create table starflow.alert_notices (
 );
 create index alert_notices_untold_idx on starflow.alert_notices (webhook) where message_id is null;
 comment on table starflow.alert_notices is 'Who is to be told of which change of a problem, and in which message it was told.';
+-- One row per queue and minute: what a dashboard draws. Counted by sample_queues, which pg_cron calls.
+create table starflow.queue_samples (
+  queue_name text not null,
+  sampled_at timestamptz not null,
+  depth integer not null,
+  in_flight integer not null,
+  oldest_seconds real,
+  live_workers integer not null,
+  archived_count bigint not null,
+  done integer,
+  done_seconds real,
+  constraint queue_samples_pkey primary key (queue_name, sampled_at),
+  constraint queue_samples_done_has_a_duration check ((done is null) = (done_seconds is null))
+);
+-- For the deletion of what is a week old: rows lie in the order of their time.
+create index queue_samples_sampled_at_idx on starflow.queue_samples using brin (sampled_at) with (pages_per_range = 16);
+comment on table starflow.queue_samples is 'The queues once a minute, for a week: how full they were, who served them, and how much was done since the sample before.';
+comment on column starflow.queue_samples.depth is 'Messages, counted up to 10 000.';
+comment on column starflow.queue_samples.in_flight is 'Messages that a worker has taken and not settled, among the oldest 10 000.';
+comment on column starflow.queue_samples.archived_count is 'Messages that were ever archived, as Postgres counts them.';
+comment on column starflow.queue_samples.done is 'Messages archived since the sample before, done_seconds ago; null of the first one, and after the counters of Postgres were reset.';

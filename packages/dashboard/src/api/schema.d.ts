@@ -302,10 +302,47 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the flows with their steps */
+        /** List the flows with their steps, versions and schedules */
         get: operations["listFlows"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/flows/{flow}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give out no work of a flow from its step queues
+         * @description What has begun is finished, and runs can be started: their work waits. Twice is fine.
+         */
+        post: operations["pauseFlow"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/flows/{flow}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give out the work of a flow again */
+        post: operations["resumeFlow"];
         delete?: never;
         options?: never;
         head?: never;
@@ -321,6 +358,26 @@ export interface paths {
         };
         /** List the queues with their depth, age and workers */
         get: operations["listQueues"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/queues/{queue}/samples": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show the history of a queue, minute by minute
+         * @description Samples are kept for 7 days and put together to about 500 points: each has the largest depth, the oldest age and the fewest workers of its stretch.
+         */
+        get: operations["showQueueHistory"];
         put?: never;
         post?: never;
         delete?: never;
@@ -370,7 +427,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the worker functions with their fence */
+        /** List the worker functions with their fence, their starts and what they do */
         get: operations["listFunctions"];
         put?: never;
         post?: never;
@@ -434,6 +491,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/leases": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the runs that runners hold, the one whose lease is over first at the top */
+        get: operations["listLeases"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runners/unserved": {
         parameters: {
             query?: never;
@@ -443,6 +517,26 @@ export interface paths {
         };
         /** List queued runs that no live runner serves, the oldest first */
         get: operations["listUnservedRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show how all is: runs per minute, queues in trouble, workers, lag, and open runs without a next actor
+         * @description Runs and waits are those of the workspace; queues, workers and runners are everybody’s.
+         */
+        get: operations["showOverview"];
         put?: never;
         post?: never;
         delete?: never;
@@ -477,6 +571,26 @@ export interface paths {
         };
         /** Show how far the warm tier is behind */
         get: operations["showMirror"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/live": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tell what kind of thing has changed, as it changes
+         * @description A stream of events, never data: `hint` with one of runs, queues, workers, functions, waits, flows, runners, and `run` with the id of a run that is watched. It begins with a hint of every kind, so that whoever comes back has missed nothing. A hint may come without a change that the caller can see. Browsers cannot send a header with it: the operator's token stands for every workspace here.
+         */
+        get: operations["followChanges"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2856,21 +2970,64 @@ export interface operations {
                     "application/json": {
                         flows: {
                             flow: string;
+                            /** @description What the versions of one flow have in common: the slug without the number at its end. */
+                            family: string;
+                            version: number | null;
                             /** @description Where a run of it can be started; the first one is the default. */
                             placements: ("queue" | "runner")[];
                             /** @description Of a flow that is compiled: one queue, or one per step. */
                             queueMode: ("flow" | "step") | null;
                             /** @description True: its step queues give no work out. */
                             isPaused: boolean;
+                            pausedAt: string | null;
                             compiledAt: string | null;
                             /** @description JSON Schema of the input; null where none is known. */
                             inputSchema: components["schemas"]["Json"];
+                            /** @description What is left of it on step queues; null of a flow that is not compiled. */
+                            drain: {
+                                openRuns: number;
+                                openWaits: number;
+                                oldestOpenRunAt: string | null;
+                                liveWorkers: number;
+                                /** @description None of its runs is open: what serves it may go once nothing starts it. */
+                                isDrained: boolean;
+                            } | null;
+                            schedules: {
+                                /**
+                                 * @description A job of the database, or a trigger of starflow.yaml.
+                                 * @enum {string}
+                                 */
+                                source: "pg_cron" | "trigger";
+                                name: string;
+                                schedule: string;
+                                /** @description Of a trigger; a job goes by the clock of the database. */
+                                timeZone: string | null;
+                                isActive: boolean;
+                            }[];
                             steps: {
                                 step: string;
                                 /** @enum {string} */
                                 type: "single" | "map" | "wait";
                                 dependsOn: string[];
+                                /** @description Its route; null of a wait, and of a flow that is not compiled. */
                                 queue: string | null;
+                                /** @description As they apply, its own or those of the flow; null: the default, or none. */
+                                options: {
+                                    maxAttempts: number | null;
+                                    baseDelaySeconds: number | null;
+                                    maxDelaySeconds: number | null;
+                                    timeoutSeconds: number | null;
+                                    startDelaySeconds: number | null;
+                                };
+                                /** @description On what its outputs must, or must not, contain; null: it has none. */
+                                condition: {
+                                    if: components["schemas"]["Json"];
+                                    ifNot: components["schemas"]["Json"];
+                                    /** @enum {string} */
+                                    whenUnmet: "fail" | "skip" | "skip-cascade";
+                                } | null;
+                                /** @enum {string} */
+                                whenExhausted: "fail" | "skip" | "skip-cascade";
                             }[];
                         }[];
                     };
@@ -2887,6 +3044,210 @@ export interface operations {
             };
             /** @description SF903 */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF906 */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF914 */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF911 */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    pauseFlow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The slug of the flow. */
+                flow: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Whether it is paused now. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        flow: string;
+                        isPaused: boolean;
+                    };
+                };
+            };
+            /** @description SF902 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF903 */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF904 */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF201 */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF907 */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF906 */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF914 */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF911 */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    resumeFlow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The slug of the flow. */
+                flow: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Whether it is paused now. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        flow: string;
+                        isPaused: boolean;
+                    };
+                };
+            };
+            /** @description SF902 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF903 */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF904 */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF201 */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF907 */
+            413: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2943,10 +3304,114 @@ export interface operations {
                             queue: string;
                             /** @description Whose routes lead there, as `flow.step`. */
                             steps: string[];
-                            /** @description Messages, counted up to 1000; null: the queue is gone. */
+                            /** @description Messages, counted up to 10000; null: the queue is gone. */
                             depth: number | null;
+                            /** @description Those that a worker has taken and not settled. */
+                            inFlight: number | null;
+                            /** @description Since the oldest message was sent. */
+                            oldestSeconds: number | null;
+                            /** @description Since a message could have been taken; null: none could be. */
+                            waitingSeconds: number | null;
+                            /** @description Since about a minute ago; null where nothing samples the queues. */
+                            donePerMinute: number | null;
+                            /** @description Tasks past their recovery boundary, counted up to 1000. */
+                            stalled: number;
+                            /** @description Messages that no task knows, among the oldest 1000; null of the queue of a queue worker. */
+                            unsupported: number | null;
+                            liveWorkers: number;
+                            /** @description Worker functions that serve it. */
+                            functions: string[];
+                            /** @description All of them are disabled. */
+                            isFenced: boolean;
+                            fence: string | null;
+                            /** @description What is wrong, the worst first. */
+                            troubles: ("gone" | "fenced" | "no_worker" | "stalled" | "waiting" | "unsupported")[];
+                        }[];
+                    };
+                };
+            };
+            /** @description SF902 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF903 */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF906 */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF914 */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF911 */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    showQueueHistory: {
+        parameters: {
+            query?: {
+                /** @description Default: an hour before `to`. */
+                from?: string;
+                /** @description Default: now. */
+                to?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The name of the queue. */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Points in order; none where the sampling is not scheduled. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        queue: string;
+                        samples: {
+                            /** Format: date-time */
+                            at: string;
+                            depth: number;
+                            inFlight: number;
                             oldestSeconds: number | null;
                             liveWorkers: number;
+                            /** @description Messages done since the point before. */
+                            done: number | null;
+                            donePerMinute: number | null;
                         }[];
                     };
                 };
@@ -3184,6 +3649,23 @@ export interface operations {
                             fencedBy: string | null;
                             fencedAt: string | null;
                             disabledReason: string | null;
+                            /**
+                             * @description How its workers are started: by pings, or as a process by somebody else.
+                             * @enum {string}
+                             */
+                            startMode: "http" | "process";
+                            queues: string[];
+                            liveWorkers: number;
+                            /** @description When it was pinged last. */
+                            lastInvokedAt: string | null;
+                            /** @description Starts in a row that have failed. */
+                            failedStarts: number;
+                            lastError: string | null;
+                            lastErrorAt: string | null;
+                            /** @description Workers that were started within the last hour. */
+                            lives: number;
+                            /** @description What one of them did on average; null where that is not known, or its queues are shared. */
+                            tasksPerLife: number | null;
                         }[];
                     };
                 };
@@ -3542,6 +4024,107 @@ export interface operations {
             };
         };
     };
+    listLeases: {
+        parameters: {
+            query?: {
+                /** @description How many at most; 50 unless it says otherwise, 500 at most. */
+                limit?: string;
+            };
+            header?: {
+                /** @description The workspace. Required with the operator's token; with one of a workspace it may only name that. `*` stands for every workspace. */
+                "starflow-workspace"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Leases. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        leases: {
+                            /**
+                             * Format: uuid
+                             * @description The id of the run.
+                             */
+                            runId: string;
+                            flow: string;
+                            workspace: string;
+                            runner: string;
+                            /**
+                             * @description claimed: it was taken, and is not executed yet.
+                             * @enum {string}
+                             */
+                            state: "claimed" | "running";
+                            /** @description How often it was taken, by whomever. */
+                            claims: number;
+                            /** Format: date-time */
+                            leaseUntil: string;
+                            lastHeartbeat: string | null;
+                        }[];
+                    };
+                };
+            };
+            /** @description SF902, SF905 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF903 */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF904 */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF906 */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF914 */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF911 */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     listUnservedRuns: {
         parameters: {
             query?: {
@@ -3577,6 +4160,154 @@ export interface operations {
                             /** @enum {string} */
                             reason: "no_runner" | "other_definition" | "other_pool";
                         }[];
+                    };
+                };
+            };
+            /** @description SF902, SF905 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF903 */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF904 */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF906 */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF914 */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF911 */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    showOverview: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The workspace. Required with the operator's token; with one of a workspace it may only name that. `*` stands for every workspace. */
+                "starflow-workspace"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures, a few seconds old at most. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** Format: date-time */
+                        asOf: string;
+                        runs: {
+                            /** @description Open runs by status, each counted up to 10000. */
+                            open: {
+                                queued: number;
+                                running: number;
+                                paused: number;
+                            };
+                            /** @description The last hour, the oldest minute first; it begins later where there were too many runs to count. */
+                            minutes: {
+                                /** Format: date-time */
+                                at: string;
+                                started: number;
+                                failed: number;
+                            }[];
+                        };
+                        openWaits: number;
+                        queues: {
+                            total: number;
+                            inTrouble: {
+                                queue: string;
+                                troubles: ("gone" | "fenced" | "no_worker" | "stalled" | "waiting" | "unsupported")[];
+                                depth: number | null;
+                                waitingSeconds: number | null;
+                                oldestSeconds: number | null;
+                                stalled: number;
+                                liveWorkers: number;
+                                fence: string | null;
+                            }[];
+                        };
+                        /** @description Null where there are no step queues. */
+                        workers: {
+                            live: number;
+                        } | null;
+                        runners: {
+                            live: number;
+                            capacity: number;
+                            runs: number;
+                        };
+                        /** @description How far the warm tier is behind; null where runs are not mirrored. */
+                        outbox: {
+                            unapplied: number;
+                            oldestMs: number;
+                            /** Format: date-time */
+                            asOf: string;
+                        } | null;
+                        liveness: {
+                            /** Format: date-time */
+                            checkedAt: string;
+                            /** @description Open runs without a next actor, 100 at most: there should be none. */
+                            problems: {
+                                /**
+                                 * @description queue: step queues and their workers. runner: as a whole on a runner.
+                                 * @enum {string}
+                                 */
+                                placement: "queue" | "runner";
+                                /** @enum {string} */
+                                kind: "run" | "step" | "task";
+                                flow: string;
+                                /**
+                                 * Format: uuid
+                                 * @description The id of the run.
+                                 */
+                                runId: string;
+                                step: string | null;
+                                task: number | null;
+                                reason: string;
+                            }[];
+                        };
                     };
                 };
             };
@@ -3815,6 +4546,84 @@ export interface operations {
                 };
             };
             /** @description SF911, SF941 */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    followChanges: {
+        parameters: {
+            query?: {
+                /** @description Runs to watch, with commas between; 20 at most. */
+                run?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The stream. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                    "text/event-stream": string;
+                };
+            };
+            /** @description SF902 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF903 */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF802 */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF906 */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF914 */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF911 */
             503: {
                 headers: {
                     [name: string]: unknown;

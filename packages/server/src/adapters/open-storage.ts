@@ -10,9 +10,11 @@ import { StarflowError } from '@starflow/errors'
 import postgres, { type Sql } from 'postgres'
 import type { Storage } from '../config.ts'
 import type { WorkerJobs } from '../jobs/worker-jobs.ts'
+import type { LiveMarksSource } from '../live/live-marks.ts'
 import type { MetricsSource } from '../metrics/metrics-source.ts'
 import type { Tiers } from '../mirror/mirror.ts'
 import { DATABASE_CONNECTIONS, METRICS_TIMEOUT_MS } from '../numbers.ts'
+import type { RunStatistics } from '../overview/run-statistics.ts'
 import type { QueueOperations } from '../runs/queue-operations.ts'
 import type { RunPlacement } from '../runs/run-placement.ts'
 import type { AlertStore } from '../store/alert-store.ts'
@@ -23,11 +25,15 @@ import { PostgresServerStore } from './postgres-server-store.ts'
 import { PostgresTriggerStore } from './postgres-trigger-store.ts'
 import { QueuePlacement } from './queue-placement.ts'
 import { directFunctions, restFunctions } from './sql-functions.ts'
+import { SqlLiveMarks } from './sql-live-marks.ts'
 import { SqlMetricsSource } from './sql-metrics-source.ts'
 import { SqlQueueOperations } from './sql-queue-operations.ts'
+import { SqlRunStatistics } from './sql-run-statistics.ts'
 import { SqlWorkerJobs } from './sql-worker-jobs.ts'
 import { SqliteAlertStore } from './sqlite-alert-store.ts'
+import { SqliteLiveMarks } from './sqlite-live-marks.ts'
 import { SqliteMetricsSource } from './sqlite-metrics-source.ts'
+import { SqliteRunStatistics } from './sqlite-run-statistics.ts'
 import { SqliteServerStore } from './sqlite-server-store.ts'
 import { SqliteTriggerStore } from './sqlite-trigger-store.ts'
 
@@ -39,6 +45,8 @@ export interface OpenStorage {
   readonly databaseId: string
   readonly alerts: AlertStore
   readonly metrics: MetricsSource
+  readonly statistics: RunStatistics
+  readonly liveMarks: LiveMarksSource
   /** Undefined where there are no step queues. */
   readonly queues: { readonly placement: RunPlacement; readonly operations: QueueOperations } | undefined
   /** Undefined where external workers cannot reach any. */
@@ -70,9 +78,13 @@ async function openSqlite(path: string): Promise<OpenStorage> {
   const triggers = new SqliteTriggerStore(path)
   const alerts = new SqliteAlertStore(path, adapter)
   const metrics = new SqliteMetricsSource(path, adapter)
+  const statistics = new SqliteRunStatistics(path)
+  const liveMarks = new SqliteLiveMarks(path)
   const close = async () => {
     metrics.close()
     alerts.close()
+    statistics.close()
+    liveMarks.close()
     await triggers.close()
     await store.close()
     await adapter.close()
@@ -83,6 +95,8 @@ async function openSqlite(path: string): Promise<OpenStorage> {
     triggers,
     alerts,
     metrics,
+    statistics,
+    liveMarks,
     queues: undefined,
     workerJobs: undefined,
     tiers: undefined,
@@ -105,6 +119,8 @@ async function openSupabase(
     await sql?.end({ timeout: 1 })
     throw error
   }
+  // One way less, where there is a connection.
+  const direct = sql === undefined ? functions : directFunctions(sql)
   const adapter = SupabaseWorkflowStateAdapter.open({
     supabaseUrl: storage.url,
     serviceRoleKey: storage.key,
@@ -117,6 +133,8 @@ async function openSupabase(
     ...{ adapter, store, triggers: new PostgresTriggerStore(functions), databaseId },
     workerJobs: new SqlWorkerJobs(functions),
     alerts: new PostgresAlertStore(functions),
+    statistics: new SqlRunStatistics(direct),
+    liveMarks: new SqlLiveMarks(direct),
     metrics: new SqlMetricsSource(restFunctions({ ...storage, timeoutMs: METRICS_TIMEOUT_MS })),
     tiers: source && {
       ...{ source, warm },

@@ -76,6 +76,10 @@ export class QueuePlacement implements RunPlacement {
     return { ...summary, ...run, steps: steps.map(stepView), leasedBy: null, leaseUntil: null }
   }
 
+  async has(scope: Scope, runId: string): Promise<true | undefined> {
+    return (await this.#find(scope, runId)) && true
+  }
+
   async readValue(scope: Scope, runId: string, which: 'input' | 'output'): Promise<ReadValue | undefined> {
     if ((await this.#find(scope, runId)) === undefined) return undefined
     const [row] = await this.#sql<[{ value: Json }]>`

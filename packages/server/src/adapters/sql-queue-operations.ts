@@ -1,25 +1,40 @@
 import {
   type FencedFunction,
   fence,
-  findFunctions,
+  type HistoryRange,
+  type ListedQueue,
+  readCompiledFlows,
   readCoverage,
+  readFlowSchedules,
+  readFunctions,
+  readQueueHistory,
   readQueues,
   readWorkers,
   restore,
+  setFlowPaused,
 } from '@starflow/core/operations'
 import type { Sql } from 'postgres'
-import type { CompiledFlow, QueueOperations } from '../runs/queue-operations.ts'
+import { QUEUES_KEPT_MS } from '../numbers.ts'
+import type { QueueOperations } from '../runs/queue-operations.ts'
+import { SharedAnswer } from '../shared-answer.ts'
 
 /** Step queues over a direct connection, by the functions and views of the SQL core. */
 export class SqlQueueOperations implements QueueOperations {
   readonly #sql: Sql
+  readonly #queues: SharedAnswer<readonly ListedQueue[]>
 
   constructor(sql: Sql) {
     this.#sql = sql
+    // It looks into every queue, and every page of a dashboard asks.
+    this.#queues = new SharedAnswer(() => readQueues(sql), QUEUES_KEPT_MS)
   }
 
   queues() {
-    return readQueues(this.#sql)
+    return this.#queues.get()
+  }
+
+  queueHistory(queueName: string, range: HistoryRange) {
+    return readQueueHistory(this.#sql, queueName, range)
   }
 
   coverage(flowSlug: string | undefined) {
@@ -31,7 +46,7 @@ export class SqlQueueOperations implements QueueOperations {
   }
 
   functions() {
-    return findFunctions(this.#sql)
+    return readFunctions(this.#sql)
   }
 
   async fence(functionName: string, by: string): Promise<FencedFunction> {
@@ -44,15 +59,15 @@ export class SqlQueueOperations implements QueueOperations {
     return row!
   }
 
-  async compiledFlows(): Promise<readonly CompiledFlow[]> {
-    return await this.#sql<CompiledFlow[]>`
-      select f.flow_slug as flow, f.queue_mode as "queueMode", f.paused_at is not null as "isPaused", f.compiled_at as "compiledAt",
-             f.input_schema as "inputSchema",
-             (select coalesce(jsonb_agg(jsonb_build_object(
-                'step', s.step_slug, 'type', s.step_type, 'queue', s.queue_name,
-                'dependsOn', array(select d.dep_slug from pgflow.deps d where d.flow_slug = s.flow_slug and d.step_slug = s.step_slug
-                                   order by d.dep_slug))
-                order by s.step_index), '[]') from pgflow.steps s where s.flow_slug = f.flow_slug) as steps
-      from pgflow.flows f order by f.flow_slug`
+  compiledFlows() {
+    return readCompiledFlows(this.#sql)
+  }
+
+  schedules() {
+    return readFlowSchedules(this.#sql)
+  }
+
+  setPaused(flowSlug: string, isPaused: boolean) {
+    return setFlowPaused(this.#sql, flowSlug, isPaused)
   }
 }

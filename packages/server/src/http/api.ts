@@ -1,17 +1,22 @@
 import type { QueueingStateAdapter } from '@starflow/engine'
 import type { Authenticator } from '../auth/authenticator.ts'
 import type { WorkerJobs } from '../jobs/worker-jobs.ts'
+import type { LiveHints } from '../live/live-hints.ts'
 import type { Mirror } from '../mirror/mirror.ts'
+import type { Overview } from '../overview/overview.ts'
 import type { FlowCatalog } from '../runs/flow-catalog.ts'
 import type { QueueOperations } from '../runs/queue-operations.ts'
 import type { RunDirectory } from '../runs/run-directory.ts'
+import type { Declarations } from '../triggers/declarations.ts'
 import type { WebhookReceiver } from '../triggers/webhook-receiver.ts'
 import type { Endpoint } from './endpoint.ts'
 import { bulkEndpoints } from './endpoints/bulk.ts'
 import { flowEndpoints } from './endpoints/flows.ts'
 import { type HealthParts, healthEndpoints } from './endpoints/health.ts'
+import { liveEndpoints } from './endpoints/live.ts'
 import { type MetricsParts, metricsEndpoint } from './endpoints/metrics.ts'
 import { mirrorEndpoints } from './endpoints/mirror.ts'
+import { overviewEndpoints } from './endpoints/overview.ts'
 import { queueEndpoints } from './endpoints/queues.ts'
 import { runValueEndpoints } from './endpoints/run-values.ts'
 import { runnerEndpoints } from './endpoints/runners.ts'
@@ -34,13 +39,17 @@ export interface ApiParts {
   readonly webhooks: WebhookReceiver
   readonly workerJobs: WorkerJobs | undefined
   readonly mirror: Mirror | undefined
+  readonly overview: Overview
+  readonly hints: LiveHints
+  /** What starflow.yaml has start by itself. */
+  readonly triggers: Declarations['triggers']
   readonly version: string
 }
 
 /** Every endpoint that an edge serves, its own description among them. */
 export function apiEndpoints(parts: ApiParts): readonly Endpoint[] {
   const { health, metrics, authenticator, runs, catalog, operations, adapter } = parts
-  const { webhooks, workerJobs, mirror, version } = parts
+  const { webhooks, workerJobs, mirror, overview, hints, triggers, version } = parts
   return withDescription(
     [
       ...runEndpoints(runs),
@@ -48,10 +57,12 @@ export function apiEndpoints(parts: ApiParts): readonly Endpoint[] {
       ...bulkEndpoints(runs),
       ...waitEndpoints(runs),
       ...webhookEndpoints(webhooks),
-      ...flowEndpoints(catalog, operations),
+      ...flowEndpoints(catalog, operations, triggers),
       ...queueEndpoints(operations),
       ...runnerEndpoints(adapter),
+      ...overviewEndpoints(overview),
       ...mirrorEndpoints(mirror),
+      ...liveEndpoints(hints, runs),
       ...workerJobEndpoints(workerJobs),
       ...sessionEndpoints(authenticator),
       ...healthEndpoints(health),
@@ -78,6 +89,9 @@ export function describeApi(version: string) {
     catalog: nothing,
     adapter: nothing,
     webhooks: nothing,
+    overview: nothing,
+    hints: nothing,
+    triggers: {},
   }
   return openApiDocument(
     apiEndpoints({ ...parts, operations: undefined, workerJobs: undefined, mirror: undefined, version }),

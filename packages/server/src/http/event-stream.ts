@@ -14,14 +14,27 @@ export async function eventStream(options: {
 }): Promise<Response> {
   // Before the answer begins: what refuses it gets a status of its own, also for a client that comes back.
   const first = await options.follower.next()
+  return eventStreamResponse(options.signal, (send, ended) => follow(first, options, send, ended))
+}
+
+/**
+ * A response of server-sent events, which lasts until `work` has ended. The signal that it is given is aborted when the caller hangs up, or
+ * when `signal` is.
+ */
+export function eventStreamResponse(
+  signal: AbortSignal,
+  work: (send: (text: string) => void, ended: AbortSignal) => Promise<void>,
+): Response {
   const encoder = new TextEncoder()
   const hangUp = new AbortController()
-  const signal = AbortSignal.any([options.signal, hangUp.signal])
+  const ended = AbortSignal.any([signal, hangUp.signal])
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => {
-      const send = (text: string) => controller.enqueue(encoder.encode(text))
+      const send = (text: string) => {
+        if (!hangUp.signal.aborted) controller.enqueue(encoder.encode(text))
+      }
       send('retry: 1000\n\n')
-      void follow(first, options, send, signal)
+      void work(send, ended)
         // Whoever reads learns by the end of the stream, and comes back: then an error has an answer of its own.
         .catch(() => {})
         .finally(() => {

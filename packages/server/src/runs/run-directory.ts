@@ -90,6 +90,11 @@ export class RunDirectory {
     }
   }
 
+  /** That there is such a run. @throws StarflowError SF802 */
+  async check(scope: Scope, runId: string): Promise<void> {
+    await this.#first(runId, (placement) => placement.has(scope, runId))
+  }
+
   /** @throws StarflowError SF802 */
   async readValue(scope: Scope, runId: string, which: 'input' | 'output'): Promise<ReadValue> {
     return await this.#first(runId, (placement) => placement.readValue(scope, runId, which))

@@ -13,6 +13,8 @@ export interface RunPlacement {
   whyNot(flowSlug: string): Promise<{ readonly detail: string; readonly hint: string } | undefined>
   start(start: StartRequest): Promise<{ readonly runId: string; readonly created: boolean }>
   read(scope: Scope, runId: string): Promise<RunDetail | undefined>
+  /** True, or undefined when there is no such run. */
+  has(scope: Scope, runId: string): Promise<true | undefined>
   /** Newest first. */
   list(scope: Scope, query: ListQuery): Promise<ListedRuns>
   /** A run's input, or its output, however large. Undefined when there is no such run. */

@@ -107,6 +107,10 @@ export class RunnerPlacement implements RunPlacement {
     }
   }
 
+  async has(scope: Scope, runId: string): Promise<true | undefined> {
+    return (await this.#find(scope, runId)) && true
+  }
+
   async readValue(scope: Scope, runId: string, which: 'input' | 'output'): Promise<ReadValue | undefined> {
     const run = await this.#find(scope, runId)
     return run && { value: run[which] }

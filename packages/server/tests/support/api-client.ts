@@ -37,7 +37,7 @@ export class ApiClient {
       headers: { ...this.#headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
-    return { status: response.status, headers: response.headers, body: await response.json() }
+    return { status: response.status, headers: response.headers, body: await bodyOf(response) }
   }
 
   /** The events of a stream until it ends, or until `enough` says so. */
@@ -71,12 +71,24 @@ export class ApiClient {
 export interface StreamedEvent {
   readonly id: string | undefined
   readonly event: string
+  /** JSON, or a text that is none. */
   readonly data: Record<string, unknown>
+  readonly text: string
+}
+
+/** Of a stream what comes at once. */
+async function bodyOf(response: Response): Promise<unknown> {
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return await response.json()
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+  const { value } = await reader.read()
+  await reader.cancel()
+  return value
 }
 
 function parse(block: string): StreamedEvent | undefined {
   const fields = new Map(block.split('\n').map((line) => line.split(/: ?(.*)/s) as [string, string]))
   const event = fields.get('event')
   if (event === undefined) return undefined
-  return { id: fields.get('id'), event, data: JSON.parse(fields.get('data') ?? '{}') }
+  const text = fields.get('data') ?? '{}'
+  return { id: fields.get('id'), event, text, data: text.startsWith('{') ? JSON.parse(text) : {} }
 }

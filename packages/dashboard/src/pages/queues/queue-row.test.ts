@@ -4,7 +4,8 @@ import type { Queue, Route } from '../../api/queues.ts'
 import { filterQueueRows, isInTrouble, queueRows } from './queue-row.ts'
 
 const queue = (name: string, rest: Partial<Queue> = {}): Queue => ({
-  ...{ queue: name, steps: [], depth: 0, oldestSeconds: null, liveWorkers: 1 },
+  ...{ queue: name, steps: [], depth: 0, oldestSeconds: null, liveWorkers: 1, inFlight: 0, waitingSeconds: null },
+  ...{ donePerMinute: null, stalled: 0, unsupported: 0, functions: [], isFenced: false, fence: null, troubles: [] },
   ...rest,
 })
 const route = (flow: string, step: string, rest: Partial<Route> = {}): Route => ({
@@ -14,7 +15,8 @@ const route = (flow: string, step: string, rest: Partial<Route> = {}): Route => 
 })
 const workerFunction = (name: string): WorkerFunction => ({
   ...{ function: name, isEnabled: true, isEnabledBeforeFence: null },
-  ...{ fencedBy: null, fencedAt: null, disabledReason: null },
+  ...{ fencedBy: null, fencedAt: null, disabledReason: null, startMode: 'http', queues: [name], liveWorkers: 1 },
+  ...{ lastInvokedAt: null, failedStarts: 0, lastError: null, lastErrorAt: null, lives: 0, tasksPerLife: null },
 })
 
 describe('rows of queues', () => {

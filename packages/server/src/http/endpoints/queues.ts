@@ -1,8 +1,7 @@
-import type { FencedFunction } from '@starflow/core/operations'
-import { coverageProblem } from '@starflow/core/operations'
+import { coverageProblem, type FencedFunction, QUEUE_TROUBLES, queueTroubles } from '@starflow/core/operations'
 import { StarflowError } from '@starflow/errors'
 import { z } from 'zod'
-import { MAX_PAGE_SIZE } from '../../numbers.ts'
+import { HISTORY_POINTS, MAX_PAGE_SIZE } from '../../numbers.ts'
 import type { QueueOperations } from '../../runs/queue-operations.ts'
 import { type Endpoint, endpoint } from '../endpoint.ts'
 import * as schema from '../schemas.ts'
@@ -17,6 +16,26 @@ const workerFunction = z.object({
   fencedAt: z.iso.datetime().nullable(),
   disabledReason: z.string().nullable(),
 })
+
+const listedFunction = workerFunction.extend({
+  startMode: z
+    .enum(['http', 'process'])
+    .describe('How its workers are started: by pings, or as a process by somebody else.'),
+  queues: z.array(z.string()),
+  liveWorkers: z.int(),
+  lastInvokedAt: z.iso.datetime().nullable().describe('When it was pinged last.'),
+  failedStarts: z.int().describe('Starts in a row that have failed.'),
+  lastError: z.string().nullable(),
+  lastErrorAt: z.iso.datetime().nullable(),
+  lives: z.int().describe('Workers that were started within the last hour.'),
+  tasksPerLife: z
+    .number()
+    .nullable()
+    .describe('What one of them did on average; null where that is not known, or its queues are shared.'),
+})
+
+const historyParams = z.object({ queue: z.string().min(1).max(200).describe('The name of the queue.') })
+const WEEK_MS = 7 * 24 * 60 * 60_000
 
 const functionName = z.object({ function: z.string().min(1).max(200).describe('The worker function.') })
 
@@ -35,9 +54,24 @@ export function queueEndpoints(operations: QueueOperations | undefined): Endpoin
               z.object({
                 queue: z.string(),
                 steps: z.array(z.string()).describe('Whose routes lead there, as `flow.step`.'),
-                depth: z.int().nullable().describe('Messages, counted up to 1000; null: the queue is gone.'),
-                oldestSeconds: seconds,
+                depth: z.int().nullable().describe('Messages, counted up to 10000; null: the queue is gone.'),
+                inFlight: z.int().nullable().describe('Those that a worker has taken and not settled.'),
+                oldestSeconds: seconds.describe('Since the oldest message was sent.'),
+                waitingSeconds: seconds.describe('Since a message could have been taken; null: none could be.'),
+                donePerMinute: z
+                  .number()
+                  .nullable()
+                  .describe('Since about a minute ago; null where nothing samples the queues.'),
+                stalled: z.int().describe('Tasks past their recovery boundary, counted up to 1000.'),
+                unsupported: z
+                  .int()
+                  .nullable()
+                  .describe('Messages that no task knows, among the oldest 1000; null of the queue of a queue worker.'),
                 liveWorkers: z.int(),
+                functions: z.array(z.string()).describe('Worker functions that serve it.'),
+                isFenced: z.boolean().describe('All of them are disabled.'),
+                fence: z.string().nullable(),
+                troubles: z.array(z.enum(QUEUE_TROUBLES)).describe('What is wrong, the worst first.'),
               }),
             ),
           }),
@@ -47,7 +81,55 @@ export function queueEndpoints(operations: QueueOperations | undefined): Endpoin
         const queues = (await operations?.queues()) ?? []
         return {
           status: 200,
-          body: { queues: queues.map(({ queueName, ...rest }) => ({ queue: queueName, ...rest })) },
+          body: {
+            queues: queues.map((queue) => {
+              const { queueName, ...rest } = queue
+              return { queue: queueName, ...rest, troubles: queueTroubles(queue) }
+            }),
+          },
+        }
+      },
+    }),
+    endpoint({
+      ...{ id: 'showQueueHistory', method: 'get', path: '/api/queues/{queue}/samples', tag, access: 'caller' },
+      summary: 'Show the history of a queue, minute by minute',
+      description: `Samples are kept for 7 days and put together to about ${HISTORY_POINTS} points: each has the largest depth, the oldest age and the fewest workers of its stretch.`,
+      params: historyParams,
+      query: z.object({
+        from: schema.instantInQuery.optional().describe('Default: an hour before `to`.'),
+        to: schema.instantInQuery.optional().describe('Default: now.'),
+      }),
+      answers: {
+        200: {
+          description: 'Points in order; none where the sampling is not scheduled.',
+          schema: z.object({
+            queue: z.string(),
+            samples: z.array(
+              z.object({
+                at: z.iso.datetime(),
+                depth: z.int(),
+                inFlight: z.int(),
+                oldestSeconds: seconds,
+                liveWorkers: z.int(),
+                done: z.int().nullable().describe('Messages done since the point before.'),
+                donePerMinute: z.number().nullable(),
+              }),
+            ),
+          }),
+        },
+      },
+      handle: async ({ params, query }) => {
+        const to = query.to === undefined ? new Date() : new Date(query.to)
+        const asked = query.from === undefined ? to.getTime() - 60 * 60_000 : Date.parse(query.from)
+        // Nothing is older, and a stretch of years would make one point of all.
+        const from = new Date(Math.max(asked, to.getTime() - WEEK_MS))
+        const samples = (await operations?.queueHistory(params.queue, { from, to, points: HISTORY_POINTS })) ?? []
+        return {
+          status: 200,
+          body: {
+            queue: params.queue,
+            samples: samples.map(({ sampledAt, ...rest }) => ({ at: schema.iso(sampledAt), ...rest })),
+          },
         }
       },
     }),
@@ -131,13 +213,21 @@ export function queueEndpoints(operations: QueueOperations | undefined): Endpoin
     }),
     endpoint({
       ...{ id: 'listFunctions', method: 'get', path: '/api/functions', tag, access: 'caller' },
-      summary: 'List the worker functions with their fence',
+      summary: 'List the worker functions with their fence, their starts and what they do',
       answers: {
-        200: { description: 'Worker functions.', schema: z.object({ functions: z.array(workerFunction) }) },
+        200: { description: 'Worker functions.', schema: z.object({ functions: z.array(listedFunction) }) },
       },
       handle: async () => ({
         status: 200,
-        body: { functions: ((await operations?.functions()) ?? []).map(viewOf) },
+        body: {
+          functions: ((await operations?.functions()) ?? []).map((row) => ({
+            ...viewOf(row),
+            ...{ startMode: row.startMode, queues: row.queues, liveWorkers: row.liveWorkers, lives: row.lives },
+            ...{ failedStarts: row.failedStarts, lastError: row.lastError, tasksPerLife: row.tasksPerLife },
+            lastInvokedAt: schema.iso(row.lastInvokedAt),
+            lastErrorAt: schema.iso(row.lastErrorAt),
+          })),
+        },
       }),
     }),
     endpoint({

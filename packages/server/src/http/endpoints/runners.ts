@@ -43,6 +43,45 @@ export function runnerEndpoints(adapter: QueueingStateAdapter): Endpoint[] {
       },
     }),
     endpoint({
+      ...{ id: 'listLeases', method: 'get', path: '/api/leases', tag, access: 'scope' },
+      summary: 'List the runs that runners hold, the one whose lease is over first at the top',
+      query: z.object({ limit: schema.limit }),
+      answers: {
+        200: {
+          description: 'Leases.',
+          schema: z.object({
+            leases: z.array(
+              z.object({
+                runId: schema.runId,
+                flow: z.string(),
+                workspace: schema.name,
+                runner: z.string(),
+                state: z.enum(['claimed', 'running']).describe('claimed: it was taken, and is not executed yet.'),
+                claims: z.int().describe('How often it was taken, by whomever.'),
+                leaseUntil: z.iso.datetime(),
+                lastHeartbeat: z.iso.datetime().nullable(),
+              }),
+            ),
+          }),
+        },
+      },
+      handle: async ({ scope, query }) => {
+        const leases = await adapter.listLeases({ workspaceId: workspaceOf(scope), limit: query.limit })
+        return {
+          status: 200,
+          body: {
+            leases: leases
+              // A run that has just ended keeps its lease until its runner has said all.
+              .filter(({ claimState }) => claimState === 'claimed' || claimState === 'running')
+              .map(({ runId, templateId, workspaceId, runnerId, claimState, claimAttempts, ...lease }) => ({
+                ...{ runId, flow: templateId, workspace: workspaceId, runner: runnerId, state: claimState },
+                ...{ claims: claimAttempts, leaseUntil: lease.leaseUntil, lastHeartbeat: lease.lastHeartbeat },
+              })),
+          },
+        }
+      },
+    }),
+    endpoint({
       ...{ id: 'listUnservedRuns', method: 'get', path: '/api/runners/unserved', tag, access: 'scope' },
       summary: 'List queued runs that no live runner serves, the oldest first',
       query: z.object({ limit: schema.limit }),
