@@ -84,7 +84,7 @@ export class RunLog {
   #view(shape: StepShape, facts: RunFacts): StepView {
     const { own, elements } = this.#steps.get(shape.slug) ?? untouched()
     const nodes = [own, ...elements.values()]
-    const status = statusOf(shape, own, nodes)
+    const { status, endedAt } = this.#outcomeOf(shape, facts)
     const failed = nodes.findLast((node) => node.failure.error !== null)
     const options = { ...facts.shape?.options, ...shape.options }
     const readyAt = this.#readyAt(shape, facts)
@@ -101,7 +101,7 @@ export class RunLog {
       readyAt,
       dueAt: dueAt(shape, status, nodes, readyAt, facts),
       startedAt: earliest(nodes.map((node) => node.startedAt)),
-      endedAt: own.endedAt ?? (status === 'failed' ? (failed?.endedAt ?? null) : null),
+      endedAt,
       skipReason: own.skipReason,
       ...(status === 'completed' || failed === undefined ? new NodeLog().failure : failed.failure),
       output: own.output,
@@ -110,10 +110,26 @@ export class RunLog {
     }
   }
 
+  /** A map has no end in the log, unless it is one over nothing: it has ended when the last of its elements has. */
+  #outcomeOf(shape: StepShape, facts: RunFacts): { readonly status: StepState; readonly endedAt: string | null } {
+    const { own, elements } = this.#steps.get(shape.slug) ?? untouched()
+    const nodes = [own, ...elements.values()]
+    const isDone = elements.size > 0 && elements.size === this.#total(shape, facts) && isEvery(elements, 'completed')
+    const status = isDone ? 'completed' : statusOf(shape, own, nodes)
+    if (own.endedAt !== null || (status !== 'completed' && status !== 'failed')) return { status, endedAt: own.endedAt }
+    return { status, endedAt: latest(nodes.map((node) => node.endedAt)) }
+  }
+
   /** Elements that a map has begun, and those that its source says are to come. */
-  #total({ slug, dependencies: [source] }: StepShape, { input }: RunFacts): number {
+  #total({ slug, dependencies: [source] }: StepShape, facts: RunFacts): number {
     const elements = this.#steps.get(slug)?.elements
-    const known = source === undefined ? lengthOf(input) : this.#steps.get(source)?.own.outputLength
+    const above = facts.shape?.steps.find((each) => each.slug === source)
+    const known =
+      source === undefined
+        ? lengthOf(facts.input)
+        : above?.stepType === 'map'
+          ? this.#total(above, facts)
+          : this.#steps.get(source)?.own.outputLength
     return largest([known ?? 0, ...[...(elements?.keys() ?? [])].map((index) => index + 1)])
   }
 
@@ -128,10 +144,10 @@ export class RunLog {
   }
 
   /** When the last of what it depends on had ended; of a root step, when the run started. */
-  #readyAt({ dependencies }: StepShape, { startedAt }: RunFacts): string | null {
-    const ends = dependencies.map((slug) => this.#steps.get(slug)?.own.endedAt ?? null)
-    if (ends.some((end) => end === null)) return null
-    return ends.reduce((latest, end) => (latest === null || (end !== null && end > latest) ? end : latest), startedAt)
+  #readyAt({ dependencies }: StepShape, facts: RunFacts): string | null {
+    const above = facts.shape?.steps.filter((each) => dependencies.includes(each.slug)) ?? []
+    const ends = above.map((each) => this.#outcomeOf(each, facts).endedAt)
+    return ends.includes(null) ? null : latest([facts.startedAt, ...ends])
   }
 
   #node(nodeId: string): NodeLog {
@@ -219,6 +235,15 @@ function largest(values: readonly number[]): number {
 
 function lengthOf(value: Json): number | undefined {
   return Array.isArray(value) ? value.length : undefined
+}
+
+function isEvery(elements: ReadonlyMap<number, NodeLog>, status: NodeLog['status']): boolean {
+  for (const element of elements.values()) if (element.status !== status) return false
+  return true
+}
+
+function latest(instants: readonly (string | null)[]): string | null {
+  return instants.reduce((last, each) => (last === null || (each !== null && each > last) ? each : last), null)
 }
 
 function earliest(instants: readonly (string | null)[]): string | null {

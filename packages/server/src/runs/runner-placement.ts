@@ -2,6 +2,7 @@ import type { FlowShape, Json } from '@starflow/dsl'
 import {
   type ListedRun,
   nodeId,
+  parseNodeId,
   type QueueingStateAdapter,
   type RunEvent,
   type RunRecord,
@@ -125,10 +126,11 @@ export class RunnerPlacement implements RunPlacement {
     const run = await this.#find(scope, runId)
     if (run === undefined) return undefined
     const shape = (await this.#shapeOf(run))?.steps.find((each) => each.slug === step)
+    if (shape?.stepType === 'map' && task === undefined) return { value: await this.#mapOutput(runId, step) }
     const node = nodeId(step, shape?.stepType === 'map' ? task : undefined)
     const events = await this.#adapter.readEvents(runId, { nodeId: node })
     if (shape === undefined && events.length === 0) throw unknownStep(runId, step)
-    return { value: events.findLast(({ type }) => type === 'node_complete')?.payload?.output ?? null }
+    return { value: outputOf(events) }
   }
 
   async tasks(scope: Scope, runId: string, step: string, page: TaskPage): Promise<readonly TaskView[] | undefined> {
@@ -240,6 +242,22 @@ export class RunnerPlacement implements RunPlacement {
     return run !== null && (scope === 'every' || scope.workspaceId === run.workspaceId) ? run : undefined
   }
 
+  /** That of its elements; null while one of them has none. */
+  async #mapOutput(runId: string, step: string): Promise<Json> {
+    const events = await this.#adapter.readEvents(runId)
+    const own = outputOf(events.filter((event) => event.nodeId === step))
+    if (own !== null) return own
+    const outputs: Json[] = []
+    for (const { type, nodeId: node, payload } of events) {
+      const { stepSlug, index } = node === null ? NO_NODE : parseNodeId(node)
+      if (type === 'node_complete' && stepSlug === step && index !== undefined) outputs[index] = payload?.output ?? null
+    }
+    const run = await this.#adapter.readRun(runId)
+    const log = await this.#logs.read(runId)
+    const view = run === null ? undefined : log.steps(await this.#factsOf(run)).find((each) => each.step === step)
+    return view?.status === 'completed' ? outputs : null
+  }
+
   async #factsOf(run: RunRecord): Promise<RunFacts> {
     const shape = await this.#shapeOf(run)
     const hasWaits = shape === undefined || shape.steps.some((step) => step.stepType === 'wait')
@@ -270,6 +288,13 @@ function summaryOf(run: ListedRun): RunSummary {
     endedAt: run.completedAt ?? run.cancelledAt,
     error,
   }
+}
+
+const NO_NODE = { stepSlug: '', index: undefined } as const
+
+/** Null while there is none. */
+function outputOf(events: readonly RunEvent[]): Json {
+  return events.findLast(({ type }) => type === 'node_complete')?.payload?.output ?? null
 }
 
 function viewOf({ id, type, nodeId, createdAt, payload }: RunEvent): RunEventView {
