@@ -133,3 +133,7 @@ export const ALERT_RETENTION_MS = 7 * 24 * 60 * 60_000
 export const ALERT_PRUNE_INTERVAL_MS = 3_600_000
 /** How long a token of a wait may be good at most, in seconds: two years. */
 export const MAX_WAIT_TOKEN_LIFE_S = 2 * 366 * 24 * 60 * 60
+/** How deep JSON of a request may be nested: far more than is written, far less than what recursion and Postgres bear. */
+export const MAX_JSON_DEPTH = 256
+/** How often a request that stays open looks whether its caller still has the right to it. */
+export const ALLOWED_CHECK_MS = 2000

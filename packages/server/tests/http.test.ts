@@ -47,6 +47,52 @@ describe('a body', () => {
   })
 })
 
+describe('what no store can keep', () => {
+  const shop = new ApiClient(server.url, token)
+  const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
+  const post = (input: string) =>
+    fetch(`${server.url}/api/runs`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: `{"flow":"greetV1","input":${input}}`,
+    })
+
+  test.each([
+    ['a NUL', { name: 'a\u0000b' }],
+    ['half of a surrogate pair', { name: ['fine', '\ud800'] }],
+    ['a NUL in a key', { 'a\u0000b': 1 }],
+  ])('%s in a body is refused, by where it is', async (_, input) => {
+    const { status, body } = await shop.post('/api/runs', { flow: 'greetV1', input })
+    expect([status, body.error.code]).toEqual([400, 'SF902'])
+    expect(body.error.detail).toMatch(/^input/)
+    expect(body.error.detail).toMatch(/text that cannot be kept/)
+  })
+
+  test('is refused in paths and queries too', async () => {
+    for (const path of ['/api/runs?flow=a%00b', '/api/runs/00000000-0000-4000-8000-000000000000/waits/a%00b/token']) {
+      const method = path.includes('?') ? 'GET' : 'POST'
+      const { status, body } = await shop.send(method, path, method === 'GET' ? undefined : {})
+      expect([status, body.error.code, path]).toEqual([400, 'SF902', path])
+    }
+  })
+
+  test('a body that is nested without end is refused; one that is nested deeply is not', async () => {
+    for (const levels of [300, 5000, 200_000]) {
+      const response = await post(`{"name":${deep(levels)}}`)
+      const { error } = (await response.json()) as { error: { code: string; detail: string } }
+      expect([response.status, error.code]).toEqual([400, 'SF902'])
+      expect(error.detail).toContain('nested')
+    }
+    expect((await post(`{"name":${deep(200)}}`)).status).toBe(201)
+  })
+
+  test('an id of an event that is none, however large, is refused', async () => {
+    const { runId } = (await shop.post('/api/runs', { flow: 'greetV1', input: { name: 'Ana' } })).body
+    const { status, body } = await shop.get(`/api/runs/${runId}/events?after=9999999999999999999`)
+    expect([status, body.error.code]).toEqual([400, 'SF902'])
+  })
+})
+
 describe('a refusal', () => {
   test('has code, message, detail, hint and the id under which the log has the request', async () => {
     const { body, headers, status } = await server.nobody.get('/api/runs')

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { ApiClient } from './support/api-client.ts'
 import { type Substrate, testServer, testStorage } from './support/test-servers.ts'
 import { until } from './support/until.ts'
 
@@ -110,6 +111,25 @@ describe.each<Substrate>(['sqlite', 'supabase'])('runs on runners, kept on %s', 
       status: 'success',
       output: { decide: { ok: true } },
     })
+  })
+
+  test('a stream ends when the token that opened it is revoked', async () => {
+    const { token, tokenId } = await server.token('shop')
+    const revoked = new ApiClient(server.url, token)
+    const { runId } = (await shop.post('/api/runs', { flow: 'approvalV1', input: { name: 'Lu' } })).body
+    let isOpen = false
+    const stream = revoked.stream(`/api/runs/${runId}/events`, {}, (events) => {
+      isOpen = events.length > 0
+      return false
+    })
+    await until(
+      async () => isOpen,
+      (open) => open,
+    )
+    await server.revoke(tokenId)
+    expect((await stream).map(({ event }) => event)).not.toContain('end')
+    expect((await revoked.get(`/api/runs/${runId}`)).status).toBe(401)
+    await shop.post(`/api/runs/${runId}/cancel`)
   })
 
   test('a stream of a run that has ended long ago ends at once', async () => {

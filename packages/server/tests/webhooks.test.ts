@@ -141,6 +141,22 @@ describe.each<Substrate>(['sqlite', 'supabase'])('webhooks on %s', async (substr
     expect((await own('{"id":7,"name":"Cy"}')).status).toBe(202)
   })
 
+  test('a body that is nested without end is refused', async () => {
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+    const { status, body } = await own(`{"id":"deep","name":"Di","more":${deep}}`)
+    expect([status, body.error.code]).toEqual([422, 'SF923'])
+  })
+
+  test('ids that are larger than a number can tell apart name their deliveries all the same', async () => {
+    const first = await own('{"id":12345678901234567890,"name":"Ed"}')
+    const second = await own('{"id":12345678901234567891,"name":"Ed"}')
+    expect([first.body.outcome, second.body.outcome]).toEqual(['started', 'started'])
+    expect((await own('{"id":12345678901234567891,"name":"Ed"}')).body).toEqual({
+      outcome: 'repeated',
+      runId: second.body.runId,
+    })
+  })
+
   test('a long id, or one with anything in it, names its delivery all the same', async () => {
     const id = `${'ä'.repeat(3000)}`
     const first = await own(JSON.stringify({ id, name: 'Di' }))

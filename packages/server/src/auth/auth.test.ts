@@ -62,6 +62,14 @@ describe('authentication', () => {
     expect(await ask(token)).toMatchObject({ kind: 'workspace' })
   })
 
+  it('counts guesses that come at once as those that come one by one', async () => {
+    const { ask } = setUp()
+    const forged = Array.from({ length: 50 }, () => makeApiToken('shop', 'forged').token)
+    const answers = await Promise.all(forged.map((token) => ask(token)))
+    expect(answers.filter((code) => code === 'SF903')).toHaveLength(MAX_FAILED_ATTEMPTS)
+    expect(answers.filter((code) => code === 'SF906')).toHaveLength(40)
+  })
+
   it('lets those go on who were known before somebody at their address guessed', async () => {
     const { ask, token } = setUp()
     await ask(token)

@@ -28,6 +28,7 @@ export class Authenticator {
   readonly #apiToken: string
   readonly #store: ServerStore
   readonly #guesses: GuessLimit
+  readonly #now: () => number
 
   constructor(options: {
     readonly apiToken: string
@@ -38,6 +39,7 @@ export class Authenticator {
   }) {
     this.#apiToken = options.apiToken
     this.#store = options.store
+    this.#now = options.now
     this.sessions = new SessionCookie(options.apiToken, options.now)
     this.signInCodes = new SignInCodes(options.now)
     this.#guesses = options.guesses ?? new GuessLimit(options.now)
@@ -52,6 +54,12 @@ export class Authenticator {
     if (cookie === undefined) throw unauthenticated()
     const session = await this.#guesses.check(cookie, credentials.address, () => this.#readSession(cookie))
     return { ...session, via: 'cookie' }
+  }
+
+  /** Whether what was authenticated before would be so now: its token was not revoked, its sign-in not over. */
+  async isStillGood({ caller, expiresAt }: Authentication): Promise<boolean> {
+    if (expiresAt !== undefined && expiresAt <= this.#now()) return false
+    return caller.kind === 'operator' || (await this.#store.findToken(caller.tokenId)) !== undefined
   }
 
   /** @throws StarflowError SF903, SF906 */

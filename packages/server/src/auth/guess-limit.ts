@@ -22,6 +22,9 @@ export class GuessLimit {
     if (waitMs > 0 && !this.#known.has(secret)) throw tooManyAttempts(waitMs)
     const found = await read()
     if (found === undefined) {
+      // Of many that came at once, before one of them was counted, those beyond the limit are told no more than later ones.
+      const waitMs = this.#failures.waitMs(address)
+      if (waitMs > 0) throw tooManyAttempts(waitMs)
       this.#failures.record(address)
       throw unauthenticated()
     }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
 import type { HttpBindings } from '@hono/node-server'
 import { StarflowError } from '@starflow/errors'
 import { type Context, Hono } from 'hono'
@@ -17,6 +18,8 @@ import type { Scope } from '../workspace.ts'
 import { clientAddress } from './client-address.ts'
 import type { Endpoint, EndpointAnswer, EndpointRequest } from './endpoint.ts'
 import { errorAnswer } from './error-answer.ts'
+import { unstorableProblem } from './storable-json.ts'
+import { whileAllowed } from './while-allowed.ts'
 
 /** What a browser's page has to send with the cookie to change something; no other site can. */
 const REQUEST_HEADER = 'starflow-request'
@@ -117,7 +120,12 @@ async function handled(context: Context<Env>, endpoint: Endpoint, options: AppOp
     expiresAt: authentication?.expiresAt,
     // Made for those that look: it hangs on a signal that lives as long as the server.
     get signal() {
-      return AbortSignal.any([context.req.raw.signal, options.stopped])
+      const signals = [context.req.raw.signal, options.stopped]
+      if (authentication !== undefined && options.authenticator !== undefined) {
+        const isAllowed = () => options.authenticator!.isStillGood(authentication)
+        signals.push(whileAllowed(isAllowed, context.env.outgoing as ServerResponse))
+      }
+      return AbortSignal.any(signals)
     },
   }
   const result = await endpoint.handle(request)
@@ -190,6 +198,8 @@ async function jsonBody(context: Context<Env>): Promise<unknown> {
 }
 
 function checked(schema: z.ZodType, value: unknown, part: 'path' | 'query' | 'body'): unknown {
+  const unstorable = unstorableProblem(value)
+  if (unstorable !== undefined) throw invalidRequest(part, [unstorable])
   const result = schema.safeParse(value)
   if (result.success) return result.data
   throw invalidRequest(

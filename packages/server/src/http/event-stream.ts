@@ -19,28 +19,37 @@ export async function eventStream(options: {
 
 /**
  * A response of server-sent events, which lasts until `work` has ended. The signal that it is given is aborted when the caller hangs up, or
- * when `signal` is.
+ * when `signal` is. `send` settles when the caller has room for more, or no longer listens: whoever awaits it fills no memory for a
+ * caller that reads slowly.
  */
 export function eventStreamResponse(
   signal: AbortSignal,
-  work: (send: (text: string) => void, ended: AbortSignal) => Promise<void>,
+  work: (send: (text: string) => Promise<void>, ended: AbortSignal) => Promise<void>,
 ): Response {
   const encoder = new TextEncoder()
   const hangUp = new AbortController()
   const ended = AbortSignal.any([signal, hangUp.signal])
+  let makeRoom = () => {}
+  ended.addEventListener('abort', () => makeRoom(), { once: true })
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => {
-      const send = (text: string) => {
-        if (!hangUp.signal.aborted) controller.enqueue(encoder.encode(text))
+      const send = async (text: string) => {
+        if (hangUp.signal.aborted) return
+        controller.enqueue(encoder.encode(text))
+        if (ended.aborted || (controller.desiredSize ?? 0) > 0) return
+        await new Promise<void>((resolve) => {
+          makeRoom = resolve
+        })
       }
-      send('retry: 1000\n\n')
-      void work(send, ended)
+      void send('retry: 1000\n\n')
+        .then(() => work(send, ended))
         // Whoever reads learns by the end of the stream, and comes back: then an error has an answer of its own.
         .catch(() => {})
         .finally(() => {
           if (!hangUp.signal.aborted) controller.close()
         })
     },
+    pull: () => makeRoom(),
     cancel: () => hangUp.abort(),
   })
   return new Response(body, {
@@ -55,22 +64,23 @@ export function eventStreamResponse(
 async function follow(
   first: readonly RunEventView[],
   { follower, hasEnded }: Parameters<typeof eventStream>[0],
-  send: (text: string) => void,
+  send: (text: string) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
   let quietMs = 0
   for (let events = first; !signal.aborted; events = await follower.next()) {
-    for (const event of events) send(eventText(event))
+    if (events.length > 0) await send(events.map(eventText).join(''))
     const last = events.at(-1)
     if (last === undefined ? events === first && (await hasEnded()) : END_EVENTS.includes(last.type)) {
-      return send('event: end\ndata: {}\n\n')
+      return await send('event: end\ndata: {}\n\n')
     }
     quietMs = events.length > 0 ? 0 : quietMs + EVENT_POLL_MS
     if (quietMs >= STREAM_KEEPALIVE_MS) {
-      send(': still here\n\n')
+      await send(': still here\n\n')
       quietMs = 0
     }
-    await pause(EVENT_POLL_MS, undefined, { signal }).catch(() => {})
+    // Behind what has come there may be more.
+    if (events.length === 0) await pause(EVENT_POLL_MS, undefined, { signal }).catch(() => {})
   }
 }
 

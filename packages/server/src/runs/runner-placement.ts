@@ -301,9 +301,12 @@ function viewOf({ id, type, nodeId, createdAt, payload }: RunEvent): RunEventVie
   return { id, type, node: nodeId, at: createdAt, payload }
 }
 
+/** Ids are of type bigint in Postgres, and of no more in SQLite. */
+const MAX_EVENT_ID = 2n ** 63n - 1n
+
 /** @throws StarflowError SF902 */
 function eventId(text: string): string {
-  if (/^\d{1,19}$/.test(text)) return text
+  if (/^\d{1,19}$/.test(text) && BigInt(text) <= MAX_EVENT_ID) return text
   throw new StarflowError({
     code: 'SF902',
     message: 'The query of the request is not valid.',

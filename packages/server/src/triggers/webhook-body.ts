@@ -1,5 +1,7 @@
 import type { Json } from '@starflow/dsl'
 import { StarflowError } from '@starflow/errors'
+import { isNestedTooDeeply } from '../http/storable-json.ts'
+import { MAX_JSON_DEPTH } from '../numbers.ts'
 
 /**
  * What a signed body says: JSON, or the fields of a form. A form whose field `payload` is JSON is that JSON, as senders do who
@@ -29,12 +31,15 @@ function parseForm(text: string): Json {
 }
 
 function parseJson(text: string): Json {
+  let body: Json
   try {
-    return JSON.parse(text)
+    body = JSON.parse(text)
   } catch {
     // What the parser says quotes the text, which may be anybody's business.
     throw unreadable('It is not JSON.')
   }
+  if (isNestedTooDeeply(body)) throw unreadable(`It is nested more than ${MAX_JSON_DEPTH} levels deep.`)
+  return body
 }
 
 function textOf(rawBody: Uint8Array): string {

@@ -117,10 +117,16 @@ function holds(condition: Condition, headers: Headers, body: Json): boolean {
 
 function declaredDelivery({ delivery }: WebhookDeclaration, request: SignedRequest, body: Json): string | undefined {
   if (delivery === undefined) return undefined
-  if (delivery === 'body') return createHash('sha256').update(request.rawBody).digest('hex')
+  if (delivery === 'body') return digestOf(request)
   if ('header' in delivery) return request.headers.get(delivery.header) ?? ''
   const value = valueAt(body, pointerParts(delivery.field))
+  // Whole numbers that large have become one another when they were read; what they stood in has not.
+  if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) return `${value}/${digestOf(request)}`
   return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+}
+
+function digestOf({ rawBody }: SignedRequest): string {
+  return createHash('sha256').update(rawBody).digest('hex')
 }
 
 function plain(delivery: string): string {

@@ -51,6 +51,8 @@ export interface TestServer extends RunningServer {
   workspace(name: string): Promise<ApiClient>
   /** A new token of a workspace. */
   token(workspace: string): Promise<{ token: string; tokenId: string }>
+  /** As the command line does. */
+  revoke(tokenId: string): Promise<void>
 }
 
 export interface LogLine {
@@ -80,10 +82,16 @@ export async function testServer(
     await opened.close()
     return { token, tokenId: record.tokenId }
   }
+  const revoke = async (tokenId: string) => {
+    const opened = await openStorage(readConfig(whole).storage, 'starflow tests')
+    await opened.store.revokeToken(tokenId)
+    await opened.close()
+  }
   return {
     ...server,
     log,
     token,
+    revoke,
     operator: new ApiClient(server.url, OPERATOR_TOKEN),
     nobody: new ApiClient(server.url, undefined),
     workspace: async (name) => new ApiClient(server.url, (await token(name)).token),
