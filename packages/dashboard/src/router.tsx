@@ -11,6 +11,7 @@ import {
 import { z } from 'zod'
 import { sessionQuery } from './api/session.ts'
 import { flowSearch } from './pages/flows/flow-search.ts'
+import { queueSearch } from './pages/queues/queue-search.ts'
 import { queuesSearch } from './pages/queues/queues-search.ts'
 import { runSearch } from './pages/run/run-search.ts'
 import { runFilterSchema } from './pages/runs/run-filter.ts'
@@ -121,6 +122,7 @@ const queuesRoute = createRoute({
 const queueRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: '/queues/$queue',
+  validateSearch: queueSearch,
   component: lazyRouteComponent(() => import('./pages/queues/QueuePage.tsx'), 'QueuePage'),
 })
 

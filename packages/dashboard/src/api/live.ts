@@ -6,8 +6,10 @@ export const POLL_MS = 3_000
 export const REFRESH_MS = 15_000
 /** After a refusal the stream is tried again this much later. */
 const RECONNECT_MS = 30_000
-/** Hints of one kind within this time ask once. */
-const GATHER_MS = 500
+/** Hints within this time ask once: where much goes on, figures change once a second. */
+const GATHER_MS = 1_000
+/** What is made of things of every kind. */
+const OF_ALL_KINDS = 'overview'
 
 export type LiveState = 'connecting' | 'live' | 'polling'
 
@@ -106,7 +108,7 @@ export class Live {
     this.#gathered.add(kind)
     this.#gathering ??= setTimeout(() => {
       this.#gathering = undefined
-      const kinds = [...this.#gathered]
+      const kinds = [...this.#gathered, OF_ALL_KINDS]
       this.#gathered.clear()
       for (const each of kinds) void this.#options.queryClient.invalidateQueries({ queryKey: [each] })
     }, GATHER_MS)

@@ -49,6 +49,10 @@ export function TimeChart(props: TimeChartProps) {
   const plot = { left: LEFT, right: Math.max(LEFT + 1, width - RIGHT), top: TOP, bottom: height - BOTTOM }
   const x = (at: number) => plot.left + ((at - range.from) / (range.to - range.from)) * (plot.right - plot.left)
   const y = (value: number) => plot.bottom - (value / max) * (plot.bottom - plot.top)
+  // One at the edge would be cut off.
+  const ticks = timeTicks(range, Math.max(2, Math.floor(width / 110)), new Date(range.to).getTimezoneOffset()).filter(
+    (at) => x(at) < width - 18,
+  )
   const shown = lookedAt === undefined ? undefined : nearestPoint(series[0]?.points ?? [], lookedAt)?.at
   const onMove = (event: PointerEvent<SVGSVGElement>) => {
     const left = event.currentTarget.getBoundingClientRect().left
@@ -62,8 +66,12 @@ export function TimeChart(props: TimeChartProps) {
         <span className={styles.legend}>
           {series.map(({ name, tone, points }) => (
             <span key={name} className={styles.entry}>
-              <span className={classNames(styles.swatch, styles[tone])} aria-hidden="true" />
-              {name}
+              {series.length > 1 && (
+                <>
+                  <span className={classNames(styles.swatch, styles[tone])} aria-hidden="true" />
+                  {name}
+                </>
+              )}
               <b className={styles.value}>{shownValue(points, shown, format)}</b>
             </span>
           ))}
@@ -97,13 +105,11 @@ export function TimeChart(props: TimeChartProps) {
                 )}
               </g>
             ))}
-            {timeTicks(range, Math.max(2, Math.floor(width / 110)), new Date(range.to).getTimezoneOffset()).map(
-              (at) => (
-                <text key={at} className={styles.label} x={x(at)} y={height - 4} textAnchor="middle">
-                  {range.to - range.from > 36 * 3_600_000 ? formatDay(at) : formatClock(at)}
-                </text>
-              ),
-            )}
+            {ticks.map((at) => (
+              <text key={at} className={styles.label} x={x(at)} y={height - 4} textAnchor="middle">
+                {range.to - range.from > 36 * 3_600_000 ? formatDay(at) : formatClock(at)}
+              </text>
+            ))}
             <Bars series={bars} x={x} y={y} />
             {series
               .filter(({ mark }) => mark === 'line')

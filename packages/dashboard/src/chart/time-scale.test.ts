@@ -9,11 +9,11 @@ test.each([
   [0, 1],
   [1, 1],
   [1.2, 2],
-  [3, 5],
-  [7, 10],
+  [3, 3],
+  [7, 8],
   [10, 10],
-  [101, 200],
-  [4_200, 5_000],
+  [150, 200],
+  [4_200, 6_000],
 ])('a chart of values up to %d ends with %d', (max, end) => {
   expect(niceMax(max)).toBe(end)
 })

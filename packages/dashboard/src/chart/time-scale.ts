@@ -27,11 +27,11 @@ const STEPS = [
   DAY,
 ]
 
-/** The round number that a chart ends with: 1, 2 or 5 times a power of ten, at least 1. */
+/** The round number that a chart ends with, at least 1; its half is round too. */
 export function niceMax(max: number): number {
   if (max <= 1) return 1
   const power = 10 ** Math.floor(Math.log10(max))
-  return [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= max) as number
+  return [1, 2, 3, 4, 6, 8, 10].map((factor) => factor * power).find((candidate) => candidate >= max) as number
 }
 
 /** Round instants within a range, at most `count` of them; round in the time of whoever looks. */

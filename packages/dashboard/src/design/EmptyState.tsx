@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import styles from './EmptyState.module.css'
 
-/** There is nothing to show: why, and what would change that. */
+/** There is nothing to show: why, and what would change that. Where there is nothing to be done about it, it is one line. */
 export function EmptyState({
   title,
   children,
@@ -12,7 +12,7 @@ export function EmptyState({
   readonly action?: ReactNode
 }) {
   return (
-    <div className={styles.empty}>
+    <div className={children === undefined && action === undefined ? styles.line : styles.empty}>
       <p className={styles.title}>{title}</p>
       {children !== undefined && <div className={styles.body}>{children}</div>}
       {action}

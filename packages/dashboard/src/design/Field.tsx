@@ -128,3 +128,12 @@ export function FilterSwitch({
     </label>
   )
 }
+
+/** What the filters have left, in words. */
+export function FilterNote({ children }: { readonly children: ReactNode }) {
+  return (
+    <span className={styles.note} role="status">
+      {children}
+    </span>
+  )
+}

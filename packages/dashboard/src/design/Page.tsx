@@ -6,6 +6,7 @@ export function Page({
   title,
   titleNode,
   above,
+  below,
   actions,
   children,
 }: {
@@ -14,6 +15,8 @@ export function Page({
   readonly titleNode?: ReactNode
   /** Where it belongs: a link to what it is a part of. */
   readonly above?: ReactNode
+  /** One line on what it is. */
+  readonly below?: ReactNode
   readonly actions?: ReactNode
   readonly children: ReactNode
 }) {
@@ -26,6 +29,7 @@ export function Page({
         <div className={styles.heading}>
           {above !== undefined && <p className={styles.above}>{above}</p>}
           {titleNode ?? <h1>{title}</h1>}
+          {below !== undefined && <p className={styles.below}>{below}</p>}
         </div>
         {actions !== undefined && <div className={styles.actions}>{actions}</div>}
       </header>

@@ -34,7 +34,7 @@ const LOOKS = {
   completed: { word: 'completed', tone: 'good', mark: TICK },
   failed: { word: 'failed', tone: 'bad', mark: CROSS },
   skipped: { word: 'skipped', tone: 'quiet', mark: DASH },
-  // Attempts.
+  // Attempts; and queues with stalled tasks.
   stalled: { word: 'stalled', tone: 'warn', mark: TRIANGLE },
   released: { word: 'released', tone: 'quiet', mark: DASH },
   // Workers and runners.
@@ -42,6 +42,7 @@ const LOOKS = {
   finishing: { word: 'finishing', tone: 'warn', mark: HALF },
   silent: { word: 'silent', tone: 'bad', mark: CROSS },
   stopped: { word: 'stopped', tone: 'quiet', mark: DASH },
+  claimed: { word: 'claimed', tone: 'active', mark: RING },
   // Worker functions.
   enabled: { word: 'enabled', tone: 'good', mark: DISC },
   disabled: { word: 'disabled', tone: 'quiet', mark: DASH },
@@ -51,6 +52,8 @@ const LOOKS = {
   idle: { word: 'idle, no worker', tone: 'quiet', mark: RING },
   uncovered: { word: 'no worker', tone: 'bad', mark: TRIANGLE },
   gone: { word: 'queue is gone', tone: 'bad', mark: CROSS },
+  overdue: { word: 'waits over 1 m', tone: 'warn', mark: TRIANGLE },
+  unsupported: { word: 'unsupported', tone: 'warn', mark: TRIANGLE },
 } as const satisfies Readonly<Record<string, StatusLook>>
 
 export type StatusName = keyof typeof LOOKS

@@ -33,7 +33,7 @@ export function FenceButton({ of: { function: name, fencedBy } }: { readonly of:
     )
   return (
     <>
-      <Button kind="quiet" size="small" onClick={() => setAsking(true)} aria-label={`${WORDS[action].verb} ${name}`}>
+      <Button size="small" onClick={() => setAsking(true)} aria-label={`${WORDS[action].verb} ${name}`}>
         {WORDS[action].verb}
       </Button>
       {isAsking && (

@@ -1,13 +1,14 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { None } from '../../design/None.tsx'
 import { Status } from '../../design/Status.tsx'
 import { type Column, Table, TwoLines } from '../../design/Table.tsx'
-import { formatCount } from '../../format/count.ts'
+import { formatCount, formatRate } from '../../format/count.ts'
 import { formatDuration } from '../../format/duration.ts'
-import { FenceButton } from '../functions/FenceButton.tsx'
-import { functionStatus } from '../functions/function-status.ts'
+import { FunctionList } from '../functions/FunctionList.tsx'
 import styles from './QueueTable.module.css'
-import { COUNTED_UP_TO, isInTrouble, type QueueRow } from './queue-row.ts'
+import { isInTrouble, type QueueRow } from './queue-row.ts'
+import { depthText, TROUBLE_MEANING, TROUBLE_STATUS } from './queue-words.ts'
 
 /** Queues under their flows, in the order of the steps. */
 export function QueueTable({ rows, empty }: { readonly rows: readonly QueueRow[]; readonly empty: ReactNode }) {
@@ -19,69 +20,73 @@ export function QueueTable({ rows, empty }: { readonly rows: readonly QueueRow[]
       rowKey={({ queue }) => queue}
       groupOf={groupOf}
       isMarked={isInTrouble}
-      minWidth="56rem"
+      minWidth="62rem"
       empty={empty}
     />
   )
 }
 
 function groupOf({ flow }: QueueRow) {
-  return { key: flow ?? '', heading: flow ?? 'Queues without a flow' }
+  return {
+    key: flow ?? '',
+    heading:
+      flow === undefined ? (
+        'Queues without a flow'
+      ) : (
+        <Link to="/flows/$flow" params={{ flow }}>
+          {flow}
+        </Link>
+      ),
+  }
 }
 
 const COLUMNS: readonly Column<QueueRow>[] = [
   {
     title: 'Queue',
-    width: '28%',
-    cell: ({ queue, steps }) => (
-      <TwoLines below={steps.length === 0 ? undefined : queue}>
+    width: '22%',
+    cell: ({ queue, stepSlugs }) => (
+      <TwoLines below={stepSlugs.length === 0 ? undefined : queue}>
         <Link to="/queues/$queue" params={{ queue }} title={queue}>
-          {steps.length === 0 ? queue : steps.join(', ')}
+          {stepSlugs.length === 0 ? queue : stepSlugs.join(', ')}
         </Link>
       </TwoLines>
     ),
   },
-  {
-    title: 'Coverage',
-    width: '13%',
-    cell: ({ coverage }) => <Status status={coverage} isPlain={coverage === 'covered' || coverage === 'idle'} />,
-  },
-  { title: 'Depth', width: '8%', isNumber: true, cell: ({ depth }) => <Depth depth={depth} /> },
+  { title: 'State', width: '19%', cell: (row) => <QueueState row={row} /> },
+  { title: 'Depth', width: '7%', isNumber: true, cell: ({ depth }) => depthText(depth) ?? <None /> },
+  { title: 'In flight', width: '7%', isNumber: true, cell: ({ inFlight }) => depthText(inFlight) ?? <None /> },
   {
     title: 'Oldest',
     width: '9%',
     isNumber: true,
-    cell: ({ oldestSeconds }) => (oldestSeconds === undefined ? <None /> : formatDuration(oldestSeconds * 1_000)),
+    cell: ({ oldestSeconds }) => (oldestSeconds === null ? <None /> : formatDuration(oldestSeconds * 1_000)),
   },
-  { title: 'Workers', width: '8%', isNumber: true, cell: ({ liveWorkers }) => formatCount(liveWorkers) },
   {
-    title: 'Function',
-    width: '34%',
-    cell: ({ functions }) =>
-      functions.length === 0 ? (
-        <None />
-      ) : (
-        <ul className={styles.functions}>
-          {functions.map((each) => (
-            <li key={each.function} className={styles.function}>
-              <span className={styles.name} title={each.function}>
-                {each.function}
-              </span>
-              {functionStatus(each) !== 'enabled' && <Status status={functionStatus(each)} />}
-              <FenceButton of={each} />
-            </li>
-          ))}
-        </ul>
-      ),
+    title: 'Per minute',
+    width: '8%',
+    isNumber: true,
+    cell: ({ donePerMinute }) => (donePerMinute === null ? <None /> : formatRate(donePerMinute)),
   },
+  { title: 'Workers', width: '7%', isNumber: true, cell: ({ liveWorkers }) => formatCount(liveWorkers) },
+  { title: 'Function', width: '21%', cell: ({ workerFunctions }) => <FunctionList functions={workerFunctions} /> },
 ]
 
-/** Messages that wait, as far as they are counted. */
-function Depth({ depth }: { readonly depth: number | undefined }) {
-  if (depth === undefined) return <None />
-  return depth >= COUNTED_UP_TO ? `${formatCount(COUNTED_UP_TO)}+` : formatCount(depth)
+/** What is wrong with a queue; or, where nothing is, whether it is covered. */
+export function QueueState({ row }: { readonly row: Pick<QueueRow, 'troubles' | 'coverage'> }) {
+  const { troubles, coverage } = row
+  if (troubles.length > 0) return <QueueTroubles troubles={troubles} />
+  return <Status status={coverage} isPlain={coverage !== 'fenced'} />
 }
 
-function None() {
-  return <span className={styles.none}>–</span>
+/** Each with what it means. */
+export function QueueTroubles({ troubles }: Pick<QueueRow, 'troubles'>) {
+  return (
+    <span className={styles.troubles}>
+      {troubles.map((trouble) => (
+        <span key={trouble} title={TROUBLE_MEANING[trouble]}>
+          <Status status={TROUBLE_STATUS[trouble]} />
+        </span>
+      ))}
+    </span>
+  )
 }

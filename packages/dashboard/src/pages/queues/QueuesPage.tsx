@@ -2,20 +2,21 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { functionsQuery } from '../../api/functions.ts'
 import { joined } from '../../api/joined.ts'
-import { coverageQuery, queuesQuery } from '../../api/queues.ts'
+import { type Queue, queuesQuery } from '../../api/queues.ts'
 import { EmptyState } from '../../design/EmptyState.tsx'
-import { FilterBar, FilterSwitch, SearchField } from '../../design/Field.tsx'
+import { FilterBar, FilterNote, FilterSwitch, SearchField } from '../../design/Field.tsx'
 import { Loaded } from '../../design/Loaded.tsx'
 import { Page } from '../../design/Page.tsx'
 import { countOf } from '../../format/count.ts'
+import { flowsQuery } from '../flows/flow-queries.ts'
 import { QueueTable } from './QueueTable.tsx'
-import { filterQueueRows, isInTrouble, type QueueRow, queueRows } from './queue-row.ts'
+import { filterQueueRows, isInTrouble, queueRows } from './queue-row.ts'
 
 /** Every queue: what waits, who serves it, and where nobody does. */
 export function QueuesPage() {
   const search = useSearch({ from: '/_signed-in/queues' })
   const navigate = useNavigate({ from: '/queues' })
-  const query = joined(useQuery(queuesQuery), useQuery(coverageQuery), useQuery(functionsQuery))
+  const query = joined(useQuery(queuesQuery), useQuery(functionsQuery), useQuery(flowsQuery))
   const set = (change: Partial<typeof search>) =>
     navigate({ search: (before) => ({ ...before, ...change }), replace: true })
   return (
@@ -33,12 +34,12 @@ export function QueuesPage() {
           onChange={(isOn) => set({ trouble: isOn ? 'only' : undefined })}
         />
         <Loaded query={query} placeholder={null}>
-          {([queues, routes, functions]) => <Summary rows={queueRows(queues, routes, functions)} />}
+          {([queues]) => <Summary queues={queues} />}
         </Loaded>
       </FilterBar>
       <Loaded query={query}>
-        {([queues, routes, functions]) => {
-          const rows = queueRows(queues, routes, functions)
+        {([queues, functions, flows]) => {
+          const rows = queueRows(queues, functions, flows)
           const shown = filterQueueRows(rows, { text: search.q, isTrouble: search.trouble === 'only' })
           return <QueueTable rows={shown} empty={rows.length === 0 ? <NoQueue /> : <NothingFound search={search} />} />
         }}
@@ -47,12 +48,12 @@ export function QueuesPage() {
   )
 }
 
-function Summary({ rows }: { readonly rows: readonly QueueRow[] }) {
-  const trouble = rows.filter(isInTrouble).length
+function Summary({ queues }: { readonly queues: readonly Queue[] }) {
+  const inTrouble = queues.filter(isInTrouble).length
   return (
-    <span>
-      {countOf(rows.length, 'queue')}, {trouble === 0 ? 'none in trouble' : `${trouble} in trouble`}
-    </span>
+    <FilterNote>
+      {countOf(queues.length, 'queue')}, {inTrouble === 0 ? 'none in trouble' : `${inTrouble} in trouble`}
+    </FilterNote>
   )
 }
 

@@ -1,16 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import type { WorkerFunction } from '../../api/functions.ts'
-import type { Queue, Route } from '../../api/queues.ts'
-import { filterQueueRows, isInTrouble, queueRows } from './queue-row.ts'
+import type { Queue } from '../../api/queues.ts'
+import { filterQueueRows, queueRows } from './queue-row.ts'
 
 const queue = (name: string, rest: Partial<Queue> = {}): Queue => ({
   ...{ queue: name, steps: [], depth: 0, oldestSeconds: null, liveWorkers: 1, inFlight: 0, waitingSeconds: null },
   ...{ donePerMinute: null, stalled: 0, unsupported: 0, functions: [], isFenced: false, fence: null, troubles: [] },
-  ...rest,
-})
-const route = (flow: string, step: string, rest: Partial<Route> = {}): Route => ({
-  ...{ flow, step, queue: `${flow}__${step}`, depth: 0, oldestSeconds: null, liveWorkers: 1 },
-  ...{ functions: [`${flow}__${step}`], isFenced: false, fence: null, problem: null },
   ...rest,
 })
 const workerFunction = (name: string): WorkerFunction => ({
@@ -18,58 +13,63 @@ const workerFunction = (name: string): WorkerFunction => ({
   ...{ fencedBy: null, fencedAt: null, disabledReason: null, startMode: 'http', queues: [name], liveWorkers: 1 },
   ...{ lastInvokedAt: null, failedStarts: 0, lastError: null, lastErrorAt: null, lives: 0, tasksPerLife: null },
 })
+const flow = (name: string, ...steps: string[]) => ({
+  flow: name,
+  steps: steps.map((step) => ({ step, queue: `${name}__${step}` })),
+})
 
 describe('rows of queues', () => {
-  test('follow the order of flows and steps, and queues without a flow come last', () => {
+  test('follow flows by name and steps by their order, and queues without a flow come last', () => {
     const rows = queueRows(
-      [queue('mail'), queue('b__y'), queue('b__x'), queue('a__z')],
-      [route('a', 'z'), route('b', 'x'), route('b', 'y')],
+      [
+        queue('mail'),
+        queue('b__first', { steps: ['b.first'] }),
+        queue('b__after', { steps: ['b.after'] }),
+        queue('a__only', { steps: ['a.only'] }),
+      ],
       [],
+      [flow('b', 'first', 'after'), flow('a', 'only')],
     )
     expect(rows.map((row) => [row.flow, row.queue])).toEqual([
-      ['a', 'a__z'],
-      ['b', 'b__x'],
-      ['b', 'b__y'],
+      ['a', 'a__only'],
+      ['b', 'b__first'],
+      ['b', 'b__after'],
       [undefined, 'mail'],
     ])
   })
 
-  test('a queue that several steps share is one row with all of them and each function once', () => {
-    const shared = { queue: 'plain', functions: ['plain', 'plain-2'] }
-    const [row, ...others] = queueRows(
-      [queue('plain')],
-      [route('plain', 'one', shared), route('plain', 'two', shared)],
-      [workerFunction('plain'), workerFunction('plain-2')],
+  test('a queue that several steps share names all of them, and its functions with their fence', () => {
+    const [row] = queueRows(
+      [queue('plain', { steps: ['plain.one', 'plain.two'], functions: ['plain', 'plain-2', 'unknown'] })],
+      [workerFunction('plain'), workerFunction('plain-2'), workerFunction('other')],
+      [],
     )
-    expect(others).toEqual([])
-    expect(row).toMatchObject({ steps: ['one', 'two'], flow: 'plain' })
-    expect(row?.functions.map((each) => each.function)).toEqual(['plain', 'plain-2'])
+    expect(row).toMatchObject({ stepSlugs: ['one', 'two'], flow: 'plain' })
+    expect(row?.workerFunctions.map((each) => each.function)).toEqual(['plain', 'plain-2'])
   })
 })
 
 describe('the coverage of a queue', () => {
-  const coverage = (rest: Partial<Queue>, isFenced = false) =>
-    queueRows([queue('f__s', rest)], [route('f', 's', { isFenced })], [])[0]
-
   test.each([
-    ['a live worker covers it, whatever waits', { depth: 5, liveWorkers: 1 }, false, 'covered', false],
-    ['without a worker and without work it is idle', { depth: 0, liveWorkers: 0 }, false, 'idle', false],
-    ['without a worker work waits in vain', { depth: 1, liveWorkers: 0 }, false, 'uncovered', true],
-    ['a fence is no trouble while nothing waits', { depth: 0, liveWorkers: 0 }, true, 'fenced', false],
-    ['a fence before work is, also while a worker finishes', { depth: 3, liveWorkers: 1 }, true, 'fenced', true],
-    ['a queue that is gone is, whoever lives', { depth: null, liveWorkers: 1 }, false, 'gone', true],
-  ] as const)('%s', (_claim, rest, isFenced, expected, trouble) => {
-    const row = coverage(rest, isFenced)
-    expect(row?.coverage).toBe(expected)
-    expect(row && isInTrouble(row)).toBe(trouble)
+    ['a live worker covers it, whatever waits', { depth: 5, liveWorkers: 1 }, 'covered'],
+    ['without a worker and without work it is idle', { depth: 0, liveWorkers: 0 }, 'idle'],
+    ['without a worker work waits in vain', { depth: 1, liveWorkers: 0 }, 'uncovered'],
+    ['a fence is told first, also while a worker finishes', { depth: 3, liveWorkers: 1, isFenced: true }, 'fenced'],
+    ['of a queue that is gone nothing else is told', { depth: null, liveWorkers: 1, isFenced: true }, 'gone'],
+  ] as const)('%s', (_claim, rest, expected) => {
+    expect(queueRows([queue('q', rest)], [], [])[0]?.coverage).toBe(expected)
   })
 })
 
 describe('a search', () => {
   const rows = queueRows(
-    [queue('shop__pay', { depth: 2, liveWorkers: 0 }), queue('shop__ship'), queue('mail')],
-    [route('shop', 'pay'), route('shop', 'ship')],
+    [
+      queue('shop__pay', { steps: ['shop.pay'], troubles: ['no_worker'] }),
+      queue('shop__ship', { steps: ['shop.ship'] }),
+      queue('mail'),
+    ],
     [],
+    [flow('shop', 'pay', 'ship')],
   )
   const found = (filter: Parameters<typeof filterQueueRows>[1]) => filterQueueRows(rows, filter).map((row) => row.queue)
 

@@ -1,18 +1,13 @@
 import type { WorkerFunction } from '../../api/functions.ts'
-import type { Queue, Route } from '../../api/queues.ts'
+import type { Queue } from '../../api/queues.ts'
 
-/** A queue with whatever is known of who fills and who serves it. */
-export interface QueueRow {
-  readonly queue: string
+/** A queue with the steps that fill it and the functions that serve it. */
+export interface QueueRow extends Queue {
   /** Undefined: a queue without a flow. */
   readonly flow: string | undefined
   /** In the order of the flow. */
-  readonly steps: readonly string[]
-  /** Messages; undefined: the queue is gone. */
-  readonly depth: number | undefined
-  readonly oldestSeconds: number | undefined
-  readonly liveWorkers: number
-  readonly functions: readonly WorkerFunction[]
+  readonly stepSlugs: readonly string[]
+  readonly workerFunctions: readonly WorkerFunction[]
   readonly coverage: Coverage
 }
 
@@ -26,36 +21,42 @@ export interface QueueRow {
  */
 export type Coverage = 'covered' | 'idle' | 'uncovered' | 'fenced' | 'gone'
 
-/** Depths are counted up to this. */
-export const COUNTED_UP_TO = 1_000
+/** Steps of a flow in their order, with their queues. */
+export interface FlowOrder {
+  readonly flow: string
+  readonly steps: readonly { readonly step: string; readonly queue: string | null }[]
+}
 
 /** One row per queue, those of flows first, as their flows and steps are ordered. */
 export function queueRows(
   queues: readonly Queue[],
-  routes: readonly Route[],
   functions: readonly WorkerFunction[],
+  flows: readonly FlowOrder[],
 ): readonly QueueRow[] {
   const byName = new Map(functions.map((each) => [each.function, each]))
-  const order = new Map([...routes].reverse().map((route, index) => [route.queue, routes.length - index]))
+  const routes = flows.flatMap(({ steps }) => steps.map(({ queue }) => queue))
+  const place = ({ queue }: Queue) => {
+    const index = routes.indexOf(queue)
+    return index < 0 ? routes.length : index
+  }
   return queues
     .map((queue): QueueRow => {
-      const ofQueue = routes.filter((route) => route.queue === queue.queue)
-      const names = [...new Set(ofQueue.flatMap((route) => route.functions))]
+      const steps = queue.steps.map((step) => step.split('.') as [string, string])
       return {
-        queue: queue.queue,
-        flow: ofQueue[0]?.flow,
-        steps: ofQueue.map(({ step }) => step),
-        depth: queue.depth ?? undefined,
-        oldestSeconds: queue.oldestSeconds ?? undefined,
-        liveWorkers: queue.liveWorkers,
-        functions: names.flatMap((name) => byName.get(name) ?? []),
-        coverage: coverageOf(
-          queue,
-          ofQueue.some(({ isFenced }) => isFenced),
-        ),
+        ...queue,
+        flow: steps[0]?.[0],
+        stepSlugs: steps.map(([, step]) => step),
+        workerFunctions: queue.functions.flatMap((name) => byName.get(name) ?? []),
+        coverage: coverageOf(queue),
       }
     })
-    .sort((a, b) => place(order, a) - place(order, b) || a.queue.localeCompare(b.queue))
+    .sort(
+      (a, b) =>
+        Number(a.flow === undefined) - Number(b.flow === undefined) ||
+        (a.flow ?? '').localeCompare(b.flow ?? '') ||
+        place(a) - place(b) ||
+        a.queue.localeCompare(b.queue),
+    )
 }
 
 /** The rows that a person looks for. */
@@ -67,22 +68,17 @@ export function filterQueueRows(
   return rows.filter(
     (row) =>
       (!isTrouble || isInTrouble(row)) &&
-      [row.queue, row.flow ?? '', ...row.steps].some((each) => each.toLowerCase().includes(wanted)),
+      [row.queue, row.flow ?? '', ...row.stepSlugs].some((each) => each.toLowerCase().includes(wanted)),
   )
 }
 
-/** Work waits here, and nobody will do it. */
-export function isInTrouble({ coverage, depth }: Pick<QueueRow, 'coverage' | 'depth'>): boolean {
-  return coverage === 'uncovered' || coverage === 'gone' || (coverage === 'fenced' && depth !== 0)
+export function isInTrouble({ troubles }: Pick<Queue, 'troubles'>): boolean {
+  return troubles.length > 0
 }
 
-function coverageOf({ depth, liveWorkers }: Queue, isFenced: boolean): Coverage {
+function coverageOf({ depth, isFenced, liveWorkers }: Queue): Coverage {
   if (depth === null) return 'gone'
   if (isFenced) return 'fenced'
   if (liveWorkers > 0) return 'covered'
   return depth === 0 ? 'idle' : 'uncovered'
-}
-
-function place(order: ReadonlyMap<string, number>, { queue }: QueueRow): number {
-  return order.get(queue) ?? Number.MAX_SAFE_INTEGER
 }

@@ -1,19 +1,29 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { type Runner, runnersQuery, type UnservedRun, unservedRunsQuery } from '../../api/runners.ts'
+import {
+  type Lease,
+  leasesQuery,
+  type Runner,
+  runnersQuery,
+  type UnservedRun,
+  unservedRunsQuery,
+} from '../../api/runners.ts'
+import { serverClock } from '../../api/server-clock.ts'
 import { EmptyState } from '../../design/EmptyState.tsx'
 import { Loaded } from '../../design/Loaded.tsx'
 import { Page, Section } from '../../design/Page.tsx'
 import { Status } from '../../design/Status.tsx'
 import { type Column, Table } from '../../design/Table.tsx'
-import { RelativeTime } from '../../design/Time.tsx'
+import { RelativeTime, TimeUntil } from '../../design/Time.tsx'
 import { formatCount } from '../../format/count.ts'
 import { useScope } from '../../shell/use-scope.ts'
 
 /** The processes that execute whole runs, and the runs that none of them serves. */
 export function RunnersPage() {
   const runners = useQuery(runnersQuery)
-  const unserved = useQuery(unservedRunsQuery(useScope()))
+  const scope = useScope()
+  const unserved = useQuery(unservedRunsQuery(scope))
+  const leases = useQuery(leasesQuery(scope))
   return (
     <Page title="Runners">
       <Section title="Runners" aside="heard of within the last day">
@@ -29,6 +39,21 @@ export function RunnersPage() {
                   <p>Start one with STARFLOW_ROLE=runner, or both. Flows on step queues need none.</p>
                 </EmptyState>
               }
+            />
+          )}
+        </Loaded>
+      </Section>
+      <Section title="Leases" aside="runs that a runner holds">
+        <Loaded query={leases}>
+          {(rows) => (
+            <Table
+              label="Leases"
+              columns={LEASE_COLUMNS}
+              rows={rows}
+              rowKey={({ runId }) => runId}
+              isMarked={isOver}
+              minWidth="56rem"
+              empty={<EmptyState title="No runner holds a run right now." />}
             />
           )}
         </Loaded>
@@ -72,6 +97,29 @@ const RUNNER_COLUMNS: readonly Column<Runner>[] = [
     cell: ({ lastHeartbeat }) => <RelativeTime at={lastHeartbeat} />,
   },
 ]
+
+const LEASE_COLUMNS: readonly Column<Lease>[] = [
+  {
+    title: 'Run',
+    width: '26%',
+    cell: ({ runId }) => (
+      <Link to="/runs/$runId" params={{ runId }}>
+        {runId}
+      </Link>
+    ),
+  },
+  { title: 'Flow', width: '14%', cell: ({ flow }) => flow },
+  { title: 'Workspace', width: '12%', cell: ({ workspace }) => workspace },
+  { title: 'Runner', width: '20%', cell: ({ runner }) => <span title={runner}>{runner}</span> },
+  { title: 'State', width: '9%', cell: ({ state }) => <Status status={state} isPlain /> },
+  { title: 'Claims', width: '7%', isNumber: true, cell: ({ claims }) => formatCount(claims) },
+  { title: 'Lease', width: '12%', isNumber: true, cell: ({ leaseUntil }) => <TimeUntil at={leaseUntil} /> },
+]
+
+/** The sweep gives it to another runner. */
+function isOver({ leaseUntil }: Lease): boolean {
+  return Date.parse(leaseUntil) < serverClock.now()
+}
 
 const REASONS: Readonly<Record<UnservedRun['reason'], string>> = {
   no_runner: 'no runner lives',
