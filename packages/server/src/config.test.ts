@@ -119,7 +119,7 @@ describe('the configuration', () => {
     [
       'old secrets that are no JSON',
       { STARFLOW_API_TOKEN: TOKEN, STARFLOW_WAIT_TOKEN_OLD_SECRETS: '{' },
-      'OLD_SECRETS',
+      'OLD_SECRETS must be a JSON object of secrets by their names.',
     ],
   ])('refuses %s', (_, env, problem) => {
     expect(problemsOf(env)).toEqual([expect.stringContaining(problem)])

@@ -123,7 +123,9 @@ export const SERVER_VARIABLES = {
     meaning: 'the name of that secret, which stands in each token; another one for another secret',
   },
   STARFLOW_WAIT_TOKEN_OLD_SECRETS: {
-    schema: text.transform(parseJson).pipe(z.record(z.string(), waitTokenSecret)),
+    schema: text
+      .transform(parseJson)
+      .pipe(z.record(z.string(), waitTokenSecret, { error: 'must be a JSON object of secrets by their names' })),
     default: 'none',
     meaning: 'a JSON object of earlier secrets by their names: tokens that they signed are still good',
   },
