@@ -28,6 +28,7 @@ export const COMMAND_MODULES: readonly CommandModule[] = [
     names: ['drain-status'],
     load: async () => (await import('./operations/drain-status.command.ts')).addDrainStatusCommand,
   },
+  { names: ['overview'], load: async () => (await import('./operations/overview.command.ts')).addOverviewCommand },
   { names: ['coverage'], load: async () => (await import('./operations/coverage.command.ts')).addCoverageCommand },
   { names: ['queues'], load: async () => (await import('./operations/queues.commands.ts')).addQueuesCommands },
   { names: ['prune'], load: async () => (await import('./operations/prune.command.ts')).addPruneCommand },

@@ -10,6 +10,7 @@ export {
 export { coverageProblem, type RouteCoverage, readCoverage, workerProblem } from './coverage.ts'
 export { enable, type FencedFunction, fence, findFunctions, restore } from './fenced-function.ts'
 export { type ListedFunction, readFunctions } from './function-list.ts'
+export { type DatabaseOverview, readOverview } from './overview.ts'
 export { type HistoryRange, type QueueSample, readQueueHistory } from './queue-history.ts'
 export { type ListedQueue, QUEUE_TROUBLES, type QueueTrouble, queueTroubles, readQueues } from './queue-list.ts'
 export { readVersionDrain, type VersionDrain } from './version-drain.ts'

@@ -1,0 +1,30 @@
+import { StarflowSql } from '@starflow/core'
+import { extractFlowShape, Flow } from '@starflow/dsl'
+import { expect, test } from 'vitest'
+import { testDatabase } from '../../../tests/support/test-database.ts'
+import { starflow } from './support/run-starflow.ts'
+
+const database = await testDatabase()
+const core = new StarflowSql(database.sql)
+const flow = new Flow<number>({ slug: 'glance' }).step({ slug: 'a' }, (n) => n)
+await core.ensureFlowCompiled({
+  ...{ flowSlug: 'glance', shape: extractFlowShape(flow), queueMode: 'flow', routeMap: null },
+})
+await core.startFlows('glance', [1, 2])
+await database.sql`select starflow.sample_queues()`
+
+test('the overview tells open runs, what was started, and queues in trouble', async () => {
+  const { exitCode, stdout } = await starflow('overview', '--json', '--database-url', database.url)
+  expect(exitCode).toBe(0)
+  const { runs, queuesInTrouble, livenessProblems, liveWorkers } = JSON.parse(stdout)
+  expect(runs.open).toEqual({ queued: 0, running: 2, paused: 0 })
+  expect(queuesInTrouble).toMatchObject([{ queueName: 'glance', troubles: ['no_worker'], depth: 2 }])
+  expect([livenessProblems, liveWorkers]).toEqual([[], 0])
+  const text = await starflow('overview', '--database-url', database.url)
+  expect(text.stdout).toContain('glance: no worker')
+})
+
+test('the history of a queue is told minute by minute', async () => {
+  const { stdout } = await starflow('queues', 'history', 'glance', '--json', '--database-url', database.url)
+  expect(JSON.parse(stdout)).toMatchObject({ queue: 'glance', samples: [{ depth: 2, liveWorkers: 0, done: null }] })
+})
