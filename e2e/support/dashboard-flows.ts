@@ -38,7 +38,7 @@ const order = z.object({
   isGift: z.boolean().default(false),
   note: z.string().max(2000).nullable().optional(),
 })
-type Order = z.infer<typeof order>
+type Order = z.input<typeof order>
 
 /** An order from its check to the parcel: a map, a condition, and an approval where it is large. */
 export function orders(world: FlowWorld) {

@@ -1,6 +1,7 @@
 import { type AnyFlow, extractFlowShape, type StepQueuedFlow } from '@starflow/dsl'
 import { afterAll } from 'vitest'
 import { StarflowSql } from '../../packages/core/src/index.ts'
+import { dashboardFiles } from '../../packages/dashboard/src/files/index.ts'
 import { type RunningFunction, workerFunctionOn } from '../../packages/edge-worker/tests/support/running-function.ts'
 import {
   OPERATOR_TOKEN,
@@ -22,6 +23,8 @@ export interface DashboardWorld extends FlowWorld {
 
 /** Call it at the top of the file; all of it ends with the file's tests. */
 export async function dashboardWorld(): Promise<DashboardWorld> {
+  // The first one who asks waits until the page is built; here no test does.
+  await dashboardFiles()
   const storage = await testStorage('supabase')
   const database = storage.database!
   await database.sql`

@@ -10,7 +10,7 @@ import {
 } from '@tanstack/react-router'
 import { z } from 'zod'
 import { sessionQuery } from './api/session.ts'
-import { flowSearch } from './pages/flows/flow-search.ts'
+import { flowSearch, flowsSearch } from './pages/flows/flow-search.ts'
 import { queueSearch } from './pages/queues/queue-search.ts'
 import { queuesSearch } from './pages/queues/queues-search.ts'
 import { runSearch } from './pages/run/run-search.ts'
@@ -102,6 +102,7 @@ const waitsRoute = createRoute({
 const flowsRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: '/flows',
+  validateSearch: flowsSearch,
   component: lazyRouteComponent(() => import('./pages/flows/FlowsPage.tsx'), 'FlowsPage'),
 })
 

@@ -3,6 +3,7 @@ import { IconButton } from '../design/Button.tsx'
 import { classNames } from '../design/class-names.ts'
 import { type StatusName, statusLook } from '../design/status-look.ts'
 import { useElementWidth } from '../design/use-element-width.ts'
+import { VisuallyHidden } from '../design/VisuallyHidden.tsx'
 import { countOf, formatCount } from '../format/count.ts'
 import { type GraphLayout, graphLayout, type PlacedNode } from './graph-layout.ts'
 import { groupStatus } from './group-status.ts'
@@ -162,9 +163,6 @@ function Node({
         className={classNames(styles.node, look && styles[look.tone], isGroup && styles.group)}
         style={{ left: x, top: y, width, height }}
         aria-pressed={isSelected}
-        aria-label={[name, typeWords[type], mark?.words, dependsOn.length > 0 && `after ${dependsOn.join(', ')}`]
-          .filter(Boolean)
-          .join(', ')}
         title={name}
         onClick={() => onSelect(isSelected ? null : node.id)}
       >
@@ -178,6 +176,15 @@ function Node({
           <span className={styles.word}>{mark?.words ?? (isGroup ? `${node.id} …` : typeWords[type])}</span>
           <span className={styles.noteOfNode}>{mark?.note}</span>
         </span>
+        <VisuallyHidden>
+          {[
+            isGroup && `like ${node.id}`,
+            mark !== undefined && typeWords[type],
+            dependsOn.length > 0 && `after ${afterText(dependsOn)}`,
+          ]
+            .filter(Boolean)
+            .join(', ')}
+        </VisuallyHidden>
         {mark?.progress != null && (
           <span className={styles.progress}>
             <span style={{ width: `${(100 * mark.progress.completed) / Math.max(1, mark.progress.total)}%` }} />
@@ -186,6 +193,13 @@ function Node({
       </button>
     </li>
   )
+}
+
+/** A step may depend on a thousand others. */
+function afterText(dependsOn: readonly string[]): string {
+  return dependsOn.length <= 5
+    ? dependsOn.join(', ')
+    : `${dependsOn.slice(0, 4).join(', ')} and ${dependsOn.length - 4} more`
 }
 
 const typeWords = { single: 'step', map: 'map', wait: 'wait' } as const

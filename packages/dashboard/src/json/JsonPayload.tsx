@@ -50,7 +50,7 @@ export function JsonPayload({
   })
   const shown = isThere ? value : loaded.data
   return (
-    <section className={styles.payload} aria-label={title}>
+    <div className={styles.payload}>
       <header className={styles.header}>
         <h3>{title}</h3>
         <span className={styles.size}>{formatBytes(bytes)}</span>
@@ -71,7 +71,7 @@ export function JsonPayload({
           </Button>
         </div>
       )}
-    </section>
+    </div>
   )
 }
 

@@ -21,8 +21,9 @@ export function JsonTree({ value, label }: { readonly value: JsonValue; readonly
   const toggle = (path: string) =>
     setView((old) => ({ ...old, open: old.open.has(path) ? without(old.open, path) : new Set(old.open).add(path) }))
   return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for controls.
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable with the keyboard.
-    <section className={styles.tree} aria-label={label} tabIndex={0}>
+    <div role="group" className={styles.tree} aria-label={label} tabIndex={0}>
       <ul>
         {rows.map((row) =>
           row.type === 'rest' ? (
@@ -51,7 +52,7 @@ export function JsonTree({ value, label }: { readonly value: JsonValue; readonly
           ),
         )}
       </ul>
-    </section>
+    </div>
   )
 }
 

@@ -121,14 +121,29 @@ function FieldInput(props: FieldInputProps) {
     'aria-invalid': own.length > 0,
     'aria-label': name === '' ? 'Value' : undefined,
   }
+  // What holds others is a group under its name; what does not is a control of its name.
+  const isGroup = field.kind === 'object' || field.kind === 'list'
+  const group = isGroup &&
+    name !== '' && { role: 'group', 'aria-labelledby': `${id}-name`, 'aria-describedby': ids['aria-describedby'] }
+  const words = (
+    <>
+      {name}
+      {field.title !== null && field.title !== name && <span className={styles.title}>{field.title}</span>}
+    </>
+  )
   return (
-    <div className={styles.field}>
+    <div className={styles.field} {...group}>
       {(name !== '' || hasChoiceOfState || onRemove !== undefined) && (
         <div className={styles.head}>
-          <label htmlFor={id} className={styles.label}>
-            {name}
-            {field.title !== null && field.title !== name && <span className={styles.title}>{field.title}</span>}
-          </label>
+          {isGroup || draft.state !== 'set' ? (
+            <span id={`${id}-name`} className={styles.label}>
+              {words}
+            </span>
+          ) : (
+            <label htmlFor={id} className={styles.label}>
+              {words}
+            </label>
+          )}
           {hasChoiceOfState && <StateChoice {...props} />}
           {onRemove !== undefined && (
             <IconButton icon="close" label={`Remove ${name}`} size="small" onClick={onRemove} />
@@ -288,7 +303,7 @@ function ValueInput({ field, draft, path, problems, onChange, ids }: FieldInputP
           ))}
           <div>
             <Button
-              {...ids}
+              aria-invalid={ids['aria-invalid']}
               size="small"
               icon="plus"
               onClick={() => onChange({ ...draft, parts: [...draft.parts, setDraft(field.item)] })}

@@ -1,6 +1,7 @@
 import { classNames } from '../design/class-names.ts'
 import { statusLook } from '../design/status-look.ts'
 import { useElementWidth } from '../design/use-element-width.ts'
+import { VisuallyHidden } from '../design/VisuallyHidden.tsx'
 import { formatDuration } from '../format/duration.ts'
 import { timeTicks } from './time-axis.ts'
 import styles from './Waterfall.module.css'
@@ -12,6 +13,8 @@ const WORDS: Readonly<Record<PortionKind, string>> = {
   running: 'running',
   open: 'open',
 }
+/** So many are drawn where one looks only. */
+const MANY_ROWS = 100
 /** Ticks stand no closer than this. */
 const TICK_WIDTH = 84
 
@@ -53,7 +56,7 @@ export function Waterfall({
             <span key={at} style={{ left: place(at) }} />
           ))}
         </div>
-        <ol>
+        <ol className={classNames(model.rows.length > MANY_ROWS && styles.many)}>
           {model.rows.map((row) => (
             <Row key={row.id} row={row} place={place} isSelected={row.step === selected} onSelect={onSelect} />
           ))}
@@ -79,12 +82,11 @@ function Row({
   const name = row.attempt === null ? row.step : `attempt ${row.attempt}`
   const story = row.portions.map(({ kind, from, to }) => `${WORDS[kind]} ${formatDuration(to - from)}`).join(', ')
   return (
-    <li className={styles.item}>
+    <li>
       <button
         type="button"
         className={classNames(styles.row, row.attempt !== null && styles.attempt, styles[look.tone])}
         aria-current={isSelected}
-        aria-label={`${row.attempt === null ? '' : `${row.step}, `}${name}, ${look.word}: ${story}`}
         title={story}
         onClick={() => onSelect(isSelected ? null : row.step)}
       >
@@ -100,6 +102,10 @@ function Row({
           ))}
         </span>
         <span className={styles.duration}>{took === null ? '' : formatDuration(took)}</span>
+        <VisuallyHidden>
+          {row.attempt === null ? '' : `of ${row.step}, `}
+          {look.word}: {story}
+        </VisuallyHidden>
       </button>
     </li>
   )

@@ -10,8 +10,11 @@ import { StepGraph } from '../../graph/StepGraph.tsx'
 import { FlowFacts } from './FlowFacts.tsx'
 import styles from './FlowPage.module.css'
 import { FlowSteps } from './FlowSteps.tsx'
+import { FlowSchedules, FlowVersions } from './FlowVersions.tsx'
 import { type FlowSummary, flowsQuery } from './flow-queries.ts'
+import { PauseFlow } from './PauseFlow.tsx'
 import { StartRun } from './StartRun.tsx'
+import { StepDetails } from './StepDetails.tsx'
 
 const route = getRouteApi('/_signed-in/flows/$flow')
 
@@ -31,13 +34,16 @@ export function FlowPage() {
       }
       above={<Link to="/flows">Flows</Link>}
       actions={
-        <Link to="/runs" search={{ flow: slug }} className={buttonClass()}>
-          Its runs
-        </Link>
+        <>
+          {flow !== undefined && <PauseFlow flow={flow} />}
+          <Link to="/runs" search={{ flow: slug }} className={buttonClass()}>
+            Its runs
+          </Link>
+        </>
       }
     >
       <Loaded query={query}>
-        {() =>
+        {(flows) =>
           flow === undefined ? (
             <EmptyState
               title="There is no such flow."
@@ -50,7 +56,7 @@ export function FlowPage() {
               It is neither compiled in the database nor loaded by this server.
             </EmptyState>
           ) : (
-            <LoadedFlow key={slug} flow={flow} />
+            <LoadedFlow key={slug} flow={flow} flows={flows} />
           )
         }
       </Loaded>
@@ -58,11 +64,12 @@ export function FlowPage() {
   )
 }
 
-function LoadedFlow({ flow }: { readonly flow: FlowSummary }) {
+function LoadedFlow({ flow, flows }: { readonly flow: FlowSummary; readonly flows: readonly FlowSummary[] }) {
   const { step: selected = null, from } = route.useSearch()
   const navigate = route.useNavigate()
   const select = (step: string | null) =>
     void navigate({ search: (old) => ({ ...old, step: step ?? undefined }), replace: true, resetScroll: false })
+  const chosen = flow.steps.find(({ step }) => step === selected)
   const steps = useMemo(() => flow.steps.map(({ step, type, dependsOn }) => ({ step, type, dependsOn })), [flow.steps])
   return (
     <>
@@ -73,6 +80,7 @@ function LoadedFlow({ flow }: { readonly flow: FlowSummary }) {
             <div className={styles.picture}>
               <StepGraph label="Shape" steps={steps} selected={selected} onSelect={select} />
             </div>
+            {chosen !== undefined && <StepDetails key={chosen.step} step={chosen} onClose={() => select(null)} />}
           </Panel>
         </div>
         <div className={styles.start}>
@@ -84,8 +92,10 @@ function LoadedFlow({ flow }: { readonly flow: FlowSummary }) {
         </div>
         <div className={styles.steps}>
           <Section title="Steps">
-            <FlowSteps flow={flow} selected={selected} />
+            <FlowSteps steps={flow.steps} selected={selected} />
           </Section>
+          <FlowVersions flow={flow} flows={flows} />
+          <FlowSchedules flow={flow} />
         </div>
       </div>
     </>

@@ -1,23 +1,31 @@
 import { Link } from '@tanstack/react-router'
 import { type Column, Table } from '../../design/Table.tsx'
-import type { FlowSummary } from './flow-queries.ts'
-
-type FlowStep = FlowSummary['steps'][number]
+import { formatDuration } from '../../format/duration.ts'
+import styles from './FlowSteps.module.css'
+import type { FlowStep } from './flow-queries.ts'
 
 const COLUMNS: readonly Column<FlowStep>[] = [
-  { title: 'Step', width: '26%', cell: ({ step }) => <strong>{step}</strong> },
-  { title: 'Type', width: '12%', cell: ({ type }) => type },
+  { title: 'Step', width: '20%', cell: ({ step }) => <strong>{step}</strong> },
+  { title: 'Type', width: '9%', cell: ({ type }) => (type === 'single' ? 'step' : type) },
   {
     title: 'After',
-    width: '30%',
-    cell: ({ dependsOn }) => (dependsOn.length === 0 ? 'the input' : dependsOn.join(', ')),
+    width: '22%',
+    cell: ({ dependsOn }) =>
+      dependsOn.length === 0 ? <span className={styles.quiet}>the input</span> : dependsOn.join(', '),
+  },
+  { title: 'Attempts', width: '10%', isNumber: true, cell: ({ options }) => options.maxAttempts ?? '–' },
+  {
+    title: 'Timeout',
+    width: '12%',
+    isNumber: true,
+    cell: ({ options: { timeoutSeconds } }) => (timeoutSeconds === null ? '–' : formatDuration(timeoutSeconds * 1000)),
   },
   {
     title: 'Queue',
-    width: '32%',
+    width: '27%',
     cell: ({ queue }) =>
       queue === null ? (
-        '–'
+        <span className={styles.quiet}>none</span>
       ) : (
         <Link to="/queues/$queue" params={{ queue }}>
           {queue}
@@ -26,16 +34,22 @@ const COLUMNS: readonly Column<FlowStep>[] = [
   },
 ]
 
-/** The steps of a flow in their order. */
-export function FlowSteps({ flow, selected }: { readonly flow: FlowSummary; readonly selected: string | null }) {
+/** The steps of a flow in their order, with what applies to each. */
+export function FlowSteps({
+  steps,
+  selected,
+}: {
+  readonly steps: readonly FlowStep[]
+  readonly selected: string | null
+}) {
   return (
     <Table
-      label="Steps"
+      label="List of steps"
       columns={COLUMNS}
-      rows={flow.steps}
+      rows={steps}
       rowKey={({ step }) => step}
       isMarked={({ step }) => step === selected}
-      minWidth="36rem"
+      minWidth="44rem"
     />
   )
 }

@@ -6,6 +6,8 @@ import type { Json } from '../../schema-form/json.ts'
 
 export type FlowSummary = operations['listFlows']['responses'][200]['content']['application/json']['flows'][number]
 
+export type FlowStep = FlowSummary['steps'][number]
+
 /** All flows by slug. */
 export const flowsQuery = queryOptions({
   queryKey: ['flows'],
@@ -41,4 +43,12 @@ export async function startRun(request: StartRequest): Promise<string> {
     api.POST('/api/runs', { params: { header: scopeHeader(workspace) }, body }),
   )
   return answer.runId
+}
+
+/** For the operator alone. */
+export async function setFlowPaused(flow: string, isPaused: boolean): Promise<{ readonly isPaused: boolean }> {
+  const request = { params: { path: { flow } }, body: {} }
+  return await answerOf(
+    isPaused ? api.POST('/api/flows/{flow}/pause', request) : api.POST('/api/flows/{flow}/resume', request),
+  )
 }

@@ -6,3 +6,9 @@ export const flowSearch = z.object({
   /** A run whose input the next one starts with, until it is changed. */
   from: z.uuid().optional().catch(undefined),
 })
+
+/** What the address of the flows holds. */
+export const flowsSearch = z.object({
+  /** In the slug of a flow or step. */
+  q: z.string().optional().catch(undefined),
+})

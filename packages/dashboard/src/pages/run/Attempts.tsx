@@ -7,14 +7,21 @@ import type { AttemptView } from './run-queries.ts'
 import { lookOfOutcome, outcomeText } from './run-words.ts'
 
 /** The attempts of a task, the last one on top. */
-export function Attempts({ attempts }: { readonly attempts: readonly AttemptView[] }) {
+export function Attempts({
+  attempts,
+  told,
+}: {
+  readonly attempts: readonly AttemptView[]
+  /** An error that is shown already: the last attempt does not say it again. */
+  readonly told?: string | null
+}) {
   return (
     <section className={styles.attempts} aria-label="Attempts">
       <h3>Attempts</h3>
       <ol className={styles.list}>
         {attempts.toReversed().map((attempt) => (
           <li key={attempt.attempt} className={styles.attempt}>
-            <Attempt attempt={attempt} />
+            <Attempt attempt={attempt} isTold={attempt === attempts.at(-1) && attempt.error === told} />
           </li>
         ))}
       </ol>
@@ -22,7 +29,7 @@ export function Attempts({ attempts }: { readonly attempts: readonly AttemptView
   )
 }
 
-function Attempt({ attempt }: { readonly attempt: AttemptView }) {
+function Attempt({ attempt, isTold }: { readonly attempt: AttemptView; readonly isTold: boolean }) {
   const { startedAt, endedAt, outcome, error, errorName, errorStack } = attempt
   const text = outcomeText(outcome)
   return (
@@ -42,7 +49,7 @@ function Attempt({ attempt }: { readonly attempt: AttemptView }) {
         </p>
       )}
       {text !== undefined && <p className={styles.worker}>{text}</p>}
-      {error !== null && (
+      {error !== null && !isTold && (
         <ErrorText title={`Error of attempt ${attempt.attempt}`} name={errorName} message={error} stack={errorStack} />
       )}
     </>

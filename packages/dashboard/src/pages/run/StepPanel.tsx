@@ -169,5 +169,5 @@ function StepAttempts({ run, step }: { readonly run: RunDetail; readonly step: S
     enabled: step.spans.length > 0,
   })
   const attempts = tasks.data?.tasks[0]?.attempts ?? []
-  return attempts.length > 0 && <Attempts attempts={attempts} />
+  return attempts.length > 0 && <Attempts attempts={attempts} told={step.error} />
 }

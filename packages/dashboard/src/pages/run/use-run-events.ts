@@ -53,6 +53,12 @@ export function useRunEvents(scope: WorkspaceScope, run: RunDetail): RunEvents {
   const events = useMemo(() => uniqueEvents(data?.pages ?? []), [data])
 
   const isOpen = !hasEnded(run)
+  // A retry rewrites what the tables of step queues tell: all of it is read anew.
+  const hadEnded = useRef(!isOpen)
+  useEffect(() => {
+    if (isOpen && hadEnded.current) void client.resetQueries({ queryKey: key })
+    hadEnded.current = !isOpen
+  }, [client, key, isOpen])
   const isWhole = data !== undefined && !hasNextPage
   const last = useRef<string>(undefined)
   last.current = events.at(-1)?.id

@@ -17,7 +17,7 @@ import { useRunList } from './use-run-list.ts'
 /** Rows are of one height, so that the list knows its length without drawing them. */
 const ROW_HEIGHT = 40
 const CARD_HEIGHT = 68
-const NARROW = '(max-width: 48rem)'
+const NARROW = '(max-width: 40rem)'
 /** Rows are asked for when one sees as far as so many before the last. */
 const AHEAD = 30
 /** Pages in a row that brought nothing, until one has to ask for more: a search may look at all runs there ever were. */
@@ -220,13 +220,16 @@ function Head({
         {/* biome-ignore lint/a11y/useSemanticElements: see above. */}
         {/* biome-ignore lint/a11y/useFocusableInteractive: see above. */}
         <span role="columnheader">
-          <input
-            ref={box}
-            type="checkbox"
-            aria-label="Select all that are loaded"
-            checked={isAll}
-            onChange={onToggle}
-          />
+          <label className={styles.chooseAll}>
+            <input
+              ref={box}
+              type="checkbox"
+              aria-label="Select all that are loaded"
+              checked={isAll}
+              onChange={onToggle}
+            />
+            <span>Select all</span>
+          </label>
         </span>
         {titles.map((title) => (
           // biome-ignore lint/a11y/useSemanticElements: see above.

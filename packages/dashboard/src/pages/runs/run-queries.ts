@@ -6,7 +6,7 @@ import type { RunPage } from './run-pages.ts'
 
 export type RunSummary = operations['listRuns']['responses'][200]['content']['application/json']['runs'][number]
 
-const PAGE_SIZE = 100
+const PAGE_SIZE = 200
 /** As many runs as one request may steer. */
 const BULK_SIZE = 100
 
