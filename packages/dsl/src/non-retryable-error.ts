@@ -1,3 +1,5 @@
+import { isBranded } from './thrown-brand.ts'
+
 const brand = Symbol.for('starflow.nonRetryableError')
 
 /**
@@ -15,7 +17,7 @@ export class NonRetryableError extends Error {
   }
 }
 
-/** True for a NonRetryableError of any copy of this package. */
+/** True for a NonRetryableError of any copy of this package. Never throws, whatever was thrown. */
 export function isNonRetryableError(error: unknown): error is NonRetryableError {
-  return error instanceof Error && (error as Partial<NonRetryableError>)[brand] === true
+  return isBranded(error, brand)
 }

@@ -64,3 +64,21 @@ describe('NonRetryableError', () => {
     expect(isNonRetryableError(new RetryLater({ delaySeconds: 1 }))).toBe(false)
   })
 })
+
+describe('a thrown value whose every trap throws', () => {
+  const trap = () => {
+    throw new Error('trapped')
+  }
+  const hostile = new Proxy(new RetryLater({ delaySeconds: 7 }), { get: trap, has: trap, getPrototypeOf: trap })
+
+  it('is neither error, and chooses no delay', () => {
+    expect(isRetryLater(hostile)).toBe(false)
+    expect(isNonRetryableError(hostile)).toBe(false)
+    expect(retryDelaySeconds(hostile)).toBeUndefined()
+  })
+
+  it('chooses no delay where only the delay cannot be read', () => {
+    const unreadable = Object.defineProperty(new RetryLater({ delaySeconds: 7 }), 'delaySeconds', { get: trap })
+    expect(retryDelaySeconds(unreadable)).toBeUndefined()
+  })
+})

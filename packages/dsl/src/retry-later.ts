@@ -1,3 +1,5 @@
+import { isBranded } from './thrown-brand.ts'
+
 /** The longest delay that a handler may choose, in seconds: one day. */
 export const MAX_RETRY_DELAY_SECONDS = 86_400
 
@@ -31,14 +33,19 @@ export class RetryLater extends Error {
   }
 }
 
-/** True for a RetryLater of any copy of this package. */
+/** True for a RetryLater of any copy of this package. Never throws, whatever was thrown. */
 export function isRetryLater(error: unknown): error is RetryLater {
-  return error instanceof Error && (error as Partial<RetryLater>)[brand] === true
+  return isBranded(error, brand)
 }
 
 /** The delay that a thrown error asks for, in whole seconds; undefined where the step's own delay applies. */
 export function retryDelaySeconds(error: unknown): number | undefined {
-  return isRetryLater(error) && isRetryDelay(error.delaySeconds) ? Math.ceil(error.delaySeconds) : undefined
+  try {
+    return isRetryLater(error) && isRetryDelay(error.delaySeconds) ? Math.ceil(error.delaySeconds) : undefined
+  } catch {
+    // Its properties may be getters, and those throw.
+    return undefined
+  }
 }
 
 function isRetryDelay(value: unknown): boolean {

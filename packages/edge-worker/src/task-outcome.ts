@@ -36,14 +36,13 @@ export function completedOutcome(work: WorkIdentity, output: string): TaskOutcom
 /** A failure as the handler meant it: later at its own time, for good, or by the retry rules. */
 export function failedOutcome(work: WorkIdentity, thrown: unknown): TaskOutcome {
   const error = describeError(thrown)
-  const chosenDelay = readSafely(() => retryDelaySeconds(thrown))
-  const permanent = readSafely(() => isNonRetryableError(thrown)) ?? false
+  const chosenDelay = retryDelaySeconds(thrown)
   return {
     kind: 'report',
     report: {
       ...failedReport(work, error),
       ...(chosenDelay === undefined ? {} : { retryDelaySeconds: chosenDelay }),
-      ...(permanent ? { permanent } : {}),
+      ...(isNonRetryableError(thrown) ? { permanent: true } : {}),
     },
   }
 }
@@ -59,13 +58,4 @@ export function failedReport(work: WorkIdentity, error: DescribedError) {
 
 export function releaseOutcome(work: WorkIdentity, started: boolean): TaskOutcome {
   return { kind: 'release', task: { ...attemptOf(work), started } }
-}
-
-/** What a handler threw may be a proxy whose traps throw: then it is no error of ours. */
-function readSafely<T>(read: () => T): T | undefined {
-  try {
-    return read()
-  } catch {
-    return undefined
-  }
 }

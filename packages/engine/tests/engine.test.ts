@@ -250,6 +250,23 @@ test('an output that JSON cannot hold fails its attempt and says where it is', a
   })
 })
 
+test('whatever a handler throws fails its attempt, a proxy whose every trap throws too', async () => {
+  const trap = () => {
+    throw new Error('trapped')
+  }
+  const hostile = new Proxy({}, { get: trap, has: trap, getPrototypeOf: trap })
+  for (const thrown of [hostile, undefined, Symbol('x'), Object.create(null)]) {
+    const flow = new Flow({ slug: 'throws', maxAttempts: 1 }).step({ slug: 'odd' }, () => {
+      throw thrown
+    })
+    const { end, failure } = await engine().run(flow, {})
+    expect({ end, message: failure?.message }).toEqual({
+      end: 'error',
+      message: expect.stringMatching(/handler threw/),
+    })
+  }
+})
+
 test('an input that the schema refuses fails the run before anything runs', async () => {
   const schema: StandardSchemaV1<{ n: number }> = {
     '~standard': {

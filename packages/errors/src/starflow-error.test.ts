@@ -81,6 +81,13 @@ describe('isStarflowError', () => {
     { code: '23505' },
   ])('is false for %j', (value) => expect(isStarflowError(value)).toBe(false))
 
+  it('is false for a value whose every trap throws', () => {
+    const trap = () => {
+      throw new Error('trapped')
+    }
+    expect(isStarflowError(new Proxy({}, { get: trap, has: trap, getPrototypeOf: trap }))).toBe(false)
+  })
+
   it('no code is a name that every object has', () => {
     for (const code of Object.keys(ERROR_CODES)) expect(code).toMatch(/^SF\d{3}$/)
   })

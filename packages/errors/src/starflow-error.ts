@@ -50,9 +50,19 @@ export class StarflowError extends Error {
   }
 }
 
-/** True for a StarflowError of any copy of this package, and for its JSON; with `code`, only for that one. */
+/**
+ * True for a StarflowError of any copy of this package, and for its JSON; with `code`, only for that one. Never throws: what
+ * a handler threw may have properties that do.
+ */
 export function isStarflowError(value: unknown, code?: ErrorCode): value is StarflowError {
-  if (typeof value !== 'object' || value === null) return false
-  const found = (value as { code?: unknown }).code
+  const found = codeOf(value)
   return typeof found === 'string' && Object.hasOwn(ERROR_CODES, found) && (code === undefined || found === code)
+}
+
+function codeOf(value: unknown): unknown {
+  try {
+    return typeof value === 'object' && value !== null ? (value as { code?: unknown }).code : undefined
+  } catch {
+    return undefined
+  }
 }
