@@ -27,12 +27,13 @@ describe('startStarflowPlatform', () => {
     project.dispose()
   })
 
-  test('schedules the jobs that start workers and recover stalled tasks', async () => {
+  test('schedules the jobs that start workers, recover stalled tasks, and sample queues', async () => {
     const jobs = await platform.sql`select jobname from cron.job order by jobname`
     expect(jobs.map((job) => job.jobname)).toEqual([
       'pgflow_cleanup_logs',
       'pgflow_ensure_workers',
       'pgflow_requeue_stalled_tasks',
+      'starflow_sample_queues',
     ])
   })
 
