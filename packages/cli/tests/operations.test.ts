@@ -116,8 +116,11 @@ describe('starflow fence and restore', () => {
       },
     })
     expect(await enabled()).toEqual({ orders__a: false, 'orders__b-2': false })
+    const again = await text('fence', '--flow', 'orders', '--by', 'ana')
+    expect(again.stdout).toContain('Lift it with: npx starflow restore --flow orders\n')
     const restored = await text('restore', '--flow', 'orders')
     expect(restored.stdout).toContain('The fence of ana is lifted.')
+    expect(restored.stdout).toContain('Enable them with: npx starflow restore --flow orders --enable')
     expect(restored.stdout).toContain('Still disabled, as the fence found them: orders__b-2.')
     expect(await enabled()).toEqual({ orders__a: true, 'orders__b-2': false })
     await run('restore', 'orders__b-2', '--enable')
@@ -168,6 +171,22 @@ describe('starflow coverage', () => {
     const fenced = await text('coverage')
     expect(fenced.exitCode).toBe(1)
     expect(fenced.stdout).toContain('fenced by ana')
+    expect(fenced.stdout).toContain(
+      '1 of 2 routes has no worker that claims. Work waits on 1, safely, until one comes.',
+    )
+  })
+
+  test('says that work waits only where it does', async () => {
+    const { stdout } = await text('coverage', '--strict')
+    expect(stdout).toContain('2 of 2 routes have no worker that claims.\n')
+    expect(stdout).not.toContain('Work waits')
+  })
+
+  test('waits for workers as long as it is told to', async () => {
+    await register('orders__b')
+    const covered = run('coverage', '--strict', '--flow', 'orders', '--wait-timeout', '30')
+    await register('orders__a')
+    expect(await covered).toMatchObject({ exitCode: 0, result: { uncovered: [] } })
   })
 
   test('names a queue that is gone', async () => {
@@ -176,6 +195,9 @@ describe('starflow coverage', () => {
       exitCode: 1,
       result: { uncovered: [{ stepSlug: 'b' }] },
     })
+    const { stdout } = await text('coverage', '--flow', 'orders')
+    expect(stdout).toContain('made again with pgmq.create')
+    expect(stdout).not.toContain('Work waits')
   })
 })
 
@@ -236,6 +258,11 @@ describe('starflow queues unsupported', () => {
     expect(JSON.stringify(listed)).not.toContain('hunter2')
     expect((await text('queues', 'unsupported', '--archive', '--dry-run')).stdout).toContain('Nothing was changed.')
     expect((await run('queues', 'unsupported', '--archive', '--queue', 'orders__b')).result.archived).toBe(0)
+    expect((await run('queues', 'unsupported', '--queue', 'Orders__A')).result.messages).toHaveLength(1)
+    expect(await run('queues', 'unsupported', '--queue', 'orders_a')).toMatchObject({
+      exitCode: 2,
+      result: { error: { code: 'SF610', detail: 'They have: orders__a, orders__b.' } },
+    })
     expect((await run('queues', 'unsupported', '--archive')).result.archived).toBe(1)
     expect((await run('queues', 'unsupported')).result.messages).toEqual([])
     expect(await sql`select msg_id from pgmq.q_orders__a`).toEqual([{ msg_id: '1' }])
@@ -319,7 +346,7 @@ describe('starflow rollout --to', () => {
     const retire = (...more: string[]) => run('rollout', '--to', 'ordersV2', '--from', 'orders', '--retire', ...more)
     expect(await retire()).toMatchObject({
       exitCode: 1,
-      result: { error: { code: 'SF636', message: expect.stringContaining('1 open runs') } },
+      result: { error: { code: 'SF636', message: expect.stringContaining('1 open run:') } },
     })
     expect((await enabled()).orders__a).toBe(true)
     await sql`select pgflow.cancel_run(${runId!})`
@@ -407,7 +434,7 @@ describe('starflow doctor', () => {
     const functions = of('worker functions')
       .map((each) => each.message)
       .join('\n')
-    expect(functions).toContain('fails failed to start 1 times: FlowShapeMismatchError: no')
+    expect(functions).toContain('fails failed to start once: FlowShapeMismatchError: no')
     expect(functions).toContain('halted is disabled: halt')
     expect(functions).toContain('forgotten has been fenced by "ben" for 3 h')
     expect(of('unsupported messages')).toMatchObject([{ status: 'warning', message: '1 in orders__b' }])

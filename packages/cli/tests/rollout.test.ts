@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { StarflowSql } from '@starflow/core'
 import { extractFlowShape, Flow, withStepQueues } from '@starflow/dsl'
@@ -212,5 +212,14 @@ describe('starflow rollout --flow', () => {
       },
     })
     expect(await functions()).toEqual(AS_FOUND)
+  })
+
+  test('deploys nothing on the local platform of the project, also when its URL is given', async () => {
+    const status = join(folder, '.starflow', 'dev', 'status.json')
+    mkdirSync(dirname(status), { recursive: true })
+    writeFileSync(status, JSON.stringify({ databaseUrl: database.url }))
+    const { ended } = rollout('--flow', 'orders', '--dry-run')
+    expect(await ended).toMatchObject({ exitCode: 0, result: { deploy: null } })
+    rmSync(status)
   })
 })

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { StarflowError } from '@starflow/errors'
 import postgres, { type Sql } from 'postgres'
@@ -30,11 +30,17 @@ export async function withDatabase<T>(
   options: DatabaseOptions & { readonly mayBeEmpty?: boolean },
   work: (database: Database) => Promise<T>,
 ): Promise<T> {
-  const { url, source } = await findDatabase(options, await loadProject(process.cwd()))
+  const project = await loadProject(process.cwd())
+  const { url, source } = await findDatabase(options, project)
   const sql = connect(url, 'starflow')
   try {
     await check(sql, url, options.mayBeEmpty === true)
-    return await work({ sql, url, source, isLocalPlatform: source.startsWith('starflow') })
+    return await work({
+      sql,
+      url,
+      source,
+      isLocalPlatform: source.startsWith('starflow') || isOfLocalPlatform(url, project),
+    })
   } finally {
     await sql.end({ timeout: 1 })
   }
@@ -71,6 +77,18 @@ async function findDatabase(options: DatabaseOptions, project: Project): Promise
     detail:
       'No --database-url, no DATABASE_URL, and neither "starflow dev" nor "starflow demo --keep" runs for this project.',
     hint: 'Give --database-url postgresql://…, or start: npx starflow dev',
+  })
+}
+
+/** Also when it was named: the URL is printed for that. The platform writes down where it is while it runs. */
+function isOfLocalPlatform(url: string, project: Project): boolean {
+  return ['dev', 'demo'].some((name) => {
+    try {
+      const status = JSON.parse(readFileSync(join(project.stateDir, name, 'status.json'), 'utf8')) as object
+      return 'databaseUrl' in status && status.databaseUrl === url
+    } catch {
+      return false
+    }
   })
 }
 

@@ -44,7 +44,7 @@ function findSupabaseCli(project: Project): string {
     code: 'SF635',
     message: 'The Supabase CLI was not found.',
     detail: 'Looked for "supabase" in node_modules/.bin of the project and in PATH.',
-    hint: 'Run: npm install --save-dev supabase. Or give a deploy command of your own: npx starflow deploy -- <command>',
+    hint: 'Run: npm install --save-dev supabase. A rollout takes a command of your own, too: npx starflow rollout --flow <slug> -- <command>',
   })
 }
 

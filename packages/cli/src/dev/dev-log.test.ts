@@ -67,6 +67,24 @@ test('the life of workers is shown with --verbose only, their trouble always', (
   }
 })
 
+test('a message that no task knows is told with its queue and where to look', () => {
+  const { lines, worker } = startLog()
+  const queueName = 'orders__price'
+  worker({
+    level: 'warn',
+    event: 'message.unsupported',
+    queueName,
+    messageId: '7',
+    messageFlowSlug: null,
+    readCount: 1,
+  })
+  worker({ level: 'error', event: 'worker.halted', queueName, messageIds: ['7', '9'] })
+  expect(lines).toEqual([
+    'price  WARN message 7 in orders__price belongs to no task of this worker and is left there. See: npx starflow queues unsupported',
+    'price  ERROR messages 7, 9 in orders__price: no task of this worker knows them, and its function is disabled. See: npx starflow queues unsupported',
+  ])
+})
+
 test('a failed attempt is told with its message, the place in the project and the retry', async () => {
   const errorStack = [
     'RangeError: too dear',

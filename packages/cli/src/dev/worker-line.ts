@@ -45,6 +45,10 @@ export function shortRunId(runId: string): string {
 export function workerLineText(line: WorkerLine): string {
   if (line.event === 'handler.log')
     return [line.message, ...detailsOf(line), attemptWords(line)].filter(Boolean).join('  ')
+  if (line.event === 'message.unsupported')
+    return `message ${line.messageId} in ${line.queueName} belongs to no task of this worker and is left there. See: npx starflow queues unsupported`
+  if (line.event === 'worker.halted')
+    return `messages ${(line.messageIds as readonly string[]).join(', ')} in ${line.queueName}: no task of this worker knows them, and its function is disabled. See: npx starflow queues unsupported`
   const {
     level: _,
     event,

@@ -1,16 +1,19 @@
-import { coverageProblem, type RouteCoverage, readCoverage, workerProblem } from '@starflow/core/operations'
+import { coverageProblem, type RouteCoverage, workerProblem } from '@starflow/core/operations'
 import type { Command } from 'commander'
 import { withDatabaseOptions } from '../database/database-option.ts'
 import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
 import { CommandEnded } from '../output/command-ended.ts'
 import { EXIT_CODES } from '../output/exit-codes.ts'
 import type { Output } from '../output/output.ts'
-import { formatDuration, textTable } from '../output/text-table.ts'
+import { formatCount, formatDuration, formatNumberOf, textTable } from '../output/text-table.ts'
+import { untilInterrupted } from '../output/until-interrupted.ts'
+import { awaitCoverage, timeoutSeconds } from './await-coverage.ts'
 import { requireFlow } from './worker-function-set.ts'
 
 interface CoverageOptions extends DatabaseOptions {
   readonly flow?: string
   readonly strict?: boolean
+  readonly waitTimeout: number
   readonly json?: boolean
 }
 
@@ -21,17 +24,14 @@ export function addCoverageCommand(program: Command, outputFor: (options: { json
       .command('coverage')
       .description('Show which queue has which live workers; exit code 1 when a queue with work has none.')
       .option('--flow <slug>', 'one flow only')
-      .option('--strict', 'fail for a queue without a worker although it is empty'),
+      .option('--strict', 'fail for a queue without a worker although it is empty')
+      .option('--wait-timeout <seconds>', 'how long to wait until none has a problem', timeoutSeconds, 0),
   ).action((options: CoverageOptions) => runCoverage(options, outputFor(options)))
 }
 
 async function runCoverage(options: CoverageOptions, output: Output): Promise<void> {
-  const routes = await withDatabase(options, async ({ sql }) => {
-    if (options.flow !== undefined) await requireFlow(sql, options.flow)
-    return readCoverage(sql, options.flow)
-  })
   const problemOf = options.strict === true ? workerProblem : coverageProblem
-  const uncovered = routes.filter((route) => problemOf(route) !== undefined)
+  const { routes, uncovered } = await covered(options, problemOf)
   output.result({
     routes,
     uncovered: uncovered.map(({ flowSlug, stepSlug, queueName }) => ({ flowSlug, stepSlug, queueName })),
@@ -39,8 +39,39 @@ async function runCoverage(options: CoverageOptions, output: Output): Promise<vo
   for (const line of coverageLines(routes, problemOf)) output.line(line)
   if (routes.length === 0) output.line('No flow has been compiled in this database.')
   if (uncovered.length === 0) return
-  output.line(`\n${uncovered.length} of ${routes.length} routes: work waits there, safely, until a worker comes.`)
+  output.line(`\n${uncoveredWords(uncovered, routes.length)}`)
   throw new CommandEnded(EXIT_CODES.failed)
+}
+
+async function covered(
+  { flow: flowSlug, waitTimeout, ...options }: CoverageOptions,
+  problemOf: (route: RouteCoverage) => string | undefined,
+) {
+  const interruption = untilInterrupted()
+  const { signal } = interruption
+  try {
+    return await withDatabase(options, async ({ sql }) => {
+      if (flowSlug !== undefined) await requireFlow(sql, flowSlug)
+      return await awaitCoverage(sql, { flowSlug, problemOf, waitTimeout, signal })
+    })
+  } catch (error) {
+    if (signal.aborted) throw new CommandEnded(EXIT_CODES.interrupted)
+    throw error
+  } finally {
+    interruption.release()
+  }
+}
+
+function uncoveredWords(uncovered: readonly RouteCoverage[], routes: number): string {
+  const waiting = uncovered.filter(({ depth }) => depth !== null && depth > 0).length
+  const gone = uncovered.filter(({ depth }) => depth === null).length
+  return [
+    `${uncovered.length} of ${formatNumberOf(routes, 'route')} ${uncovered.length === 1 ? 'has' : 'have'} no worker that claims.`,
+    waiting === 0 ? '' : `Work waits on ${formatCount(waiting)}, safely, until one comes.`,
+    gone === 0 ? '' : 'A queue that is gone is made again with pgmq.create, then: select pgflow.repair_liveness()',
+  ]
+    .filter(Boolean)
+    .join(' ')
 }
 
 function coverageLines(

@@ -1,6 +1,7 @@
-import { coverageProblem, readCoverage } from '@starflow/core/operations'
+import { coverageProblem, type RouteCoverage, readCoverage } from '@starflow/core/operations'
 import { fromSqlError } from '@starflow/errors'
 import type { Sql } from 'postgres'
+import { formatNumberOf } from '../output/text-table.ts'
 import { type ConnectionSettings, readConnectionBudget } from './connection-budget.ts'
 
 /** One finding of the doctor. */
@@ -242,7 +243,7 @@ async function checkFunctions(sql: Sql): Promise<Finding[]> {
         {
           check: 'worker functions',
           status: 'problem',
-          message: `${row.name} failed to start ${row.failedStarts} times: ${row.lastError}`,
+          message: `${row.name} failed to start ${row.failedStarts === 1 ? 'once' : `${row.failedStarts} times`}: ${row.lastError}`,
         },
       ]
     }
@@ -276,7 +277,7 @@ async function checkCoverage(sql: Sql): Promise<Finding[]> {
       {
         check: 'coverage',
         status: 'problem',
-        message: `${route.flowSlug}.${route.stepSlug}: ${route.depth ?? 'no'} messages in ${route.queueName}, ${problem}.`,
+        message: `${route.flowSlug}.${route.stepSlug}: ${depthWords(route)}, ${problem}.`,
         hint: 'See: npx starflow coverage',
       },
     ]
@@ -284,6 +285,10 @@ async function checkCoverage(sql: Sql): Promise<Finding[]> {
   return uncovered.length > 0
     ? uncovered
     : [{ check: 'coverage', status: 'ok', message: `Work waits on none of ${routes.length} routes without a worker.` }]
+}
+
+function depthWords({ depth, queueName }: RouteCoverage): string {
+  return depth === null ? queueName : `${formatNumberOf(depth, 'message')} in ${queueName}`
 }
 
 async function checkUnsupported(sql: Sql): Promise<Finding[]> {

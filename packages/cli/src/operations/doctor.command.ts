@@ -4,6 +4,7 @@ import { type DatabaseOptions, withDatabase } from '../database/open-database.ts
 import { CommandEnded } from '../output/command-ended.ts'
 import { EXIT_CODES } from '../output/exit-codes.ts'
 import type { Output } from '../output/output.ts'
+import { formatNumberOf } from '../output/text-table.ts'
 import { loadProject } from '../project/project.ts'
 import { readConnectionSettings, sameForAll } from './connection-budget.ts'
 import { examine, type Finding } from './doctor-checks.ts'
@@ -39,7 +40,9 @@ async function runDoctor(options: DoctorCommandOptions, output: Output): Promise
   const problems = findings.filter((finding) => finding.status === 'problem').length
   output.result({ findings, problems })
   for (const finding of findings) for (const line of findingLines(finding, output)) output.line(line)
-  output.line(problems === 0 ? '\nNo problem was found.' : `\n${problems} ${problems === 1 ? 'problem' : 'problems'}.`)
+  const warnings = findings.filter((finding) => finding.status === 'warning').length
+  const found = problems === 0 ? 'No problem was found' : formatNumberOf(problems, 'problem')
+  output.line(`\n${found}${warnings === 0 ? '' : `, ${formatNumberOf(warnings, 'warning')}`}.`)
   if (problems > 0) throw new CommandEnded(EXIT_CODES.failed)
 }
 

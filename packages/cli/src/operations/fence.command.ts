@@ -40,9 +40,8 @@ async function runFence(names: readonly string[], options: FenceOptions, output:
     const functions = await fence(sql, set, options.by ?? operatorName())
     output.result({ functions })
     for (const line of functionLines(functions)) output.line(line)
-    output.line(
-      '\nTheir workers claim nothing more and finish what they have started. Lift it with: npx starflow restore',
-    )
+    output.line('\nTheir workers claim nothing more and finish what they have started.')
+    output.line(`Lift it with: npx starflow restore ${namedSet(names, options.flow)}`)
   })
 }
 
@@ -59,9 +58,14 @@ async function runRestore(names: readonly string[], options: FenceOptions, outpu
     const disabled = functions.filter((each) => !each.enabled)
     if (disabled.length > 0 && options.enable !== true) {
       output.line(`\nStill disabled, as the fence found them: ${disabled.map((each) => each.functionName).join(', ')}.`)
-      output.line('Enable them with: npx starflow restore --enable')
+      output.line(`Enable them with: npx starflow restore ${namedSet(names, options.flow)} --enable`)
     }
   })
+}
+
+/** The same functions, as a person names them again. */
+function namedSet(names: readonly string[], flowSlug: string | undefined): string {
+  return flowSlug === undefined ? names.join(' ') : `--flow ${flowSlug}`
 }
 
 function functionLines(functions: readonly FencedFunction[]): string[] {

@@ -149,6 +149,7 @@ function rightAligned(title: string) {
 
 async function runUnsupported(options: UnsupportedOptions, output: Output): Promise<void> {
   await withDatabase(options, async ({ sql }) => {
+    if (options.queue !== undefined) await requireFlowQueue(sql, options.queue)
     const messages = await readUnsupported(sql, options.queue)
     const willArchive = options.archive === true && options.dryRun !== true
     const archived = willArchive ? await archive(sql, messages) : 0
@@ -175,12 +176,27 @@ async function runUnsupported(options: UnsupportedOptions, output: Output): Prom
   })
 }
 
+/** A misspelt name must not look like a queue in which all is well. */
+async function requireFlowQueue(sql: Sql, queueName: string): Promise<void> {
+  const rows = await sql<{ name: string }[]>`
+    select distinct queue_name as name from pgflow.steps where step_type <> 'wait' order by queue_name`
+  const names = rows.map(({ name }) => name)
+  if (names.includes(queueName.toLowerCase())) return
+  throw new StarflowError({
+    code: 'SF610',
+    message: `No flow has a queue "${queueName}".`,
+    detail: names.length === 0 ? 'No flow has been compiled in this database.' : `They have: ${names.join(', ')}.`,
+    hint: 'Leave --queue out for all of them.',
+    fields: { queueName },
+  })
+}
+
 async function readUnsupported(sql: Sql, queueName?: string): Promise<UnsupportedRow[]> {
   return await sql<UnsupportedRow[]>`
     select queue_name as "queueName", message_id::text as "messageId", read_count as "readCount",
            enqueued_at as "enqueuedAt", visible_at as "visibleAt"
     from pgflow.unsupported_messages
-    where ${queueName ?? null}::text is null or queue_name = ${queueName ?? null}
+    where ${queueName ?? null}::text is null or queue_name = lower(${queueName ?? null})
     order by queue_name, message_id`
 }
 

@@ -1,6 +1,6 @@
 import { findFunctions } from '@starflow/core/operations'
 import { StarflowError } from '@starflow/errors'
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { withDatabaseOptions } from '../database/database-option.ts'
 import { type Database, type DatabaseOptions, withDatabase } from '../database/open-database.ts'
 import { whileFenced } from '../deploy/guarded-deployment.ts'
@@ -9,8 +9,10 @@ import { deployCommandText, showDeployLine, supabaseDeployCommand } from '../dep
 import { CommandEnded } from '../output/command-ended.ts'
 import { EXIT_CODES } from '../output/exit-codes.ts'
 import type { Output } from '../output/output.ts'
+import { formatNumberOf } from '../output/text-table.ts'
 import { type Interruption, untilInterrupted } from '../output/until-interrupted.ts'
 import { loadProject } from '../project/project.ts'
+import { timeoutSeconds } from './await-coverage.ts'
 import { aliveWorkers, drain } from './drain.ts'
 import { operatorName } from './operator-name.ts'
 import { rollOutVersion } from './version-rollout.ts'
@@ -45,8 +47,8 @@ export function addRolloutCommand(program: Command, outputFor: (options: { json?
       .option('--dry-run', 'say what would be done and change nothing')
       .option('--no-deploy', 'with --flow: only fence, drain and restore')
       .option('--project-ref <ref>', 'the Supabase project to deploy to')
-      .option('--drain-timeout <seconds>', 'how long workers get to finish', seconds, 600)
-      .option('--wait-timeout <seconds>', 'with --to: how long to wait for live workers', seconds, 0),
+      .option('--drain-timeout <seconds>', 'how long workers get to finish', timeoutSeconds, 600)
+      .option('--wait-timeout <seconds>', 'with --to: how long to wait for live workers', timeoutSeconds, 0),
   ).action((command: string[], options: RolloutOptions) => runRollout(command, options, outputFor(options)))
 }
 
@@ -94,7 +96,7 @@ async function replaceInPlace(
     for (const each of functions.filter((row) => row.fencedBy !== null && row.fencedBy !== fencedBy)) {
       output.line(`   refused: ${each.functionName} is fenced by ${each.fencedBy}`)
     }
-    output.line(`2. drain ${alive.length} workers, within ${options.drainTimeout} s`)
+    output.line(`2. drain ${formatNumberOf(alive.length, 'worker')}, within ${options.drainTimeout} s`)
     output.line(`3. ${plan.deploy ?? 'deploy nothing'}`)
     output.line(
       `4. restore: ${functions.map((each) => `${each.functionName} ${(each.enabledBeforeFence ?? each.enabled) ? 'enabled' : 'disabled'}`).join(', ')}`,
@@ -115,7 +117,7 @@ async function replaceInPlace(
       onRestored: (functions) => {
         const disabled = functions.filter((each) => !each.enabled).map((each) => each.functionName)
         output.line(
-          `restored  ${functions.length} functions${disabled.length === 0 ? '' : `; disabled as before: ${disabled.join(', ')}`}`,
+          `restored  ${formatNumberOf(functions.length, 'function')}${disabled.length === 0 ? '' : `; disabled as before: ${disabled.join(', ')}`}`,
         )
       },
     },
@@ -126,7 +128,9 @@ async function replaceInPlace(
         onProgress: (workers) => {
           drained = Math.max(drained, workers.length)
           output.line(
-            workers.length === 0 ? 'drained   no worker is left' : `draining  ${workers.length} workers are finishing`,
+            workers.length === 0
+              ? 'drained   no worker is left'
+              : `draining  ${formatNumberOf(workers.length, 'worker')} still to finish`,
           )
         },
       })
@@ -173,10 +177,4 @@ function checkUsage(command: readonly string[], options: RolloutOptions): void {
     detail: 'In place deploys what runs now anew; to a new version moves the starts from one concrete slug to another.',
     hint: 'In place: npx starflow rollout --flow ordersV1. A new version: npx starflow deploy, then npx starflow rollout --to ordersV2 --from ordersV1',
   })
-}
-
-function seconds(text: string): number {
-  const value = Number(text)
-  if (text.trim() !== '' && Number.isFinite(value) && value >= 0) return value
-  throw new InvalidArgumentError('It is a number of seconds.')
 }

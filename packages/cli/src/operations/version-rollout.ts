@@ -1,8 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
   fence,
   type RouteCoverage,
-  readCoverage,
   readVersionDrain,
   type VersionDrain,
   workerProblem,
@@ -10,6 +8,8 @@ import {
 import { StarflowError } from '@starflow/errors'
 import type { Sql } from 'postgres'
 import type { Output } from '../output/output.ts'
+import { formatNumberOf } from '../output/text-table.ts'
+import { awaitCoverage } from './await-coverage.ts'
 import { functionsOfFlow, requireFlow } from './worker-function-set.ts'
 
 export interface VersionRollout {
@@ -20,8 +20,6 @@ export interface VersionRollout {
   /** How long to wait until every route of the new version has a live worker, in seconds. */
   readonly waitTimeout: number
 }
-
-const POLL_MS = 500
 
 /**
  * The steps of bringing up a new concrete version: every route of it must have a live worker before callers switch; the
@@ -57,7 +55,9 @@ export async function rollOutVersion(
     output.line(`retired   ${retired.join(', ')}${rollout.dryRun === true ? ' (would be fenced)' : ''}`)
     output.line('\nDelete them when you like: supabase functions delete NAME')
   } else {
-    output.line(`\n${old.flowSlug}: ${old.openRuns} open runs, ${old.liveWorkers} live workers.`)
+    output.line(
+      `\n${old.flowSlug}: ${formatNumberOf(old.openRuns, 'open run')}, ${formatNumberOf(old.liveWorkers, 'live worker')}.`,
+    )
     output.line(
       old.openRuns === 0
         ? 'Once nothing starts it any longer, run this again with --retire.'
@@ -71,14 +71,11 @@ async function coveredRoutes(
   { to, waitTimeout }: VersionRollout,
   signal: AbortSignal,
 ): Promise<RouteCoverage[]> {
-  const deadline = performance.now() + waitTimeout * 1000
-  for (;;) {
-    const routes = await readCoverage(sql, to)
-    const uncovered = routes.filter((route) => workerProblem(route) !== undefined)
-    if (uncovered.length === 0) return routes
-    if (performance.now() >= deadline) throw notCovered(to, uncovered, routes.length)
-    await sleep(POLL_MS, undefined, { signal })
-  }
+  const { routes, uncovered } = await awaitCoverage(sql, {
+    ...{ flowSlug: to, problemOf: workerProblem, waitTimeout, signal },
+  })
+  if (uncovered.length > 0) throw notCovered(to, uncovered, routes.length)
+  return routes
 }
 
 async function retire(sql: Sql, old: VersionDrain, to: string, isDryRun: boolean): Promise<string[]> {
@@ -105,7 +102,7 @@ function notCovered(to: string, uncovered: readonly RouteCoverage[], count: numb
 function stillOpen({ flowSlug, openRuns, oldestOpenRunAt }: VersionDrain): StarflowError {
   return new StarflowError({
     code: 'SF636',
-    message: `"${flowSlug}" still has ${openRuns} open runs: its workers stay.`,
+    message: `"${flowSlug}" still has ${formatNumberOf(openRuns, 'open run')}: its workers stay.`,
     detail: `The oldest was started at ${oldestOpenRunAt?.toISOString()}.`,
     hint: 'Wait until they have ended (npx starflow drain-status), or cancel them: select pgflow.cancel_run(…).',
     fields: { flowSlug, openRuns },

@@ -25,6 +25,11 @@ export function formatCount(value: number): string {
   return grouped.format(value)
 }
 
+/** A number of things: `1 worker`, `1,234 workers`. */
+export function formatNumberOf(value: number, noun: string): string {
+  return `${formatCount(value)} ${noun}${value === 1 ? '' : 's'}`
+}
+
 /** A duration as a person reads it: 340 ms, 4.2 s, 2 min 05 s. */
 export function formatDuration(milliseconds: number): string {
   if (milliseconds < 1_000) return `${Math.round(milliseconds)} ms`
