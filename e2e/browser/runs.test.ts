@@ -211,6 +211,7 @@ describe('ten thousand runs', () => {
     await page.getByRole('button', { name: 'error', exact: true }).click()
     await page.keyboard.press('/')
     await page.keyboard.type('Left On')
+    await page.waitForURL((url) => url.searchParams.get('q') === 'Left On')
     await page.getByText('100 runs', { exact: true }).waitFor()
     expect(await rows(page).nth(1).textContent()).toContain(ERROR)
     const address = page.url()

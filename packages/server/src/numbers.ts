@@ -37,6 +37,8 @@ export const MAX_START_DELAY_MS = 366 * 24 * 60 * 60_000
 /** How old what an overview shows may be, and of it the audit of all open runs. */
 export const OVERVIEW_KEPT_MS = 2000
 export const LIVENESS_KEPT_MS = 30_000
+/** Of so many scopes at a time; others ask anew. */
+export const OVERVIEW_KEPT_SCOPES = 100
 /** How old the list of queues may be: every page of a dashboard asks for it. */
 export const QUEUES_KEPT_MS = 500
 /** Of what the audit finds and of workers, so many are told, at most. */
@@ -44,6 +46,8 @@ export const MAX_LIVENESS_PROBLEMS = 100
 export const MAX_LISTED_WORKERS = 10_000
 /** About how many points a history has, at most. */
 export const HISTORY_POINTS = 500
+/** How far a history goes back, unless the request says otherwise: as long as samples are kept. */
+export const HISTORY_SHOWN_MS = 7 * 24 * 60 * 60_000
 /** How often a look is taken for whoever listens to hints. */
 export const LIVE_INTERVAL_MS = 1000
 /** Runs that one listener may watch, at most. */
@@ -137,3 +141,5 @@ export const MAX_WAIT_TOKEN_LIFE_S = 2 * 366 * 24 * 60 * 60
 export const MAX_JSON_DEPTH = 256
 /** How often a request that stays open looks whether its caller still has the right to it. */
 export const ALLOWED_CHECK_MS = 2000
+/** How long a look of the dashboard at a file waits for a write of another connection. */
+export const SQLITE_READ_TIMEOUT_MS = 2000

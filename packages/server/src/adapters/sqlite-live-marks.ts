@@ -1,8 +1,6 @@
 import Database from 'libsql'
 import type { LiveMarks, LiveMarksSource } from '../live/live-marks.ts'
-
-/** How long a read waits for a write of another connection. */
-const BUSY_TIMEOUT_MS = 2000
+import { SQLITE_READ_TIMEOUT_MS } from '../numbers.ts'
 
 const MARKS = `
 select (select coalesce(max(id), 0) from workflow_run_events)
@@ -17,7 +15,7 @@ export class SqliteLiveMarks implements LiveMarksSource {
   readonly #database: Database.Database
 
   constructor(path: string) {
-    this.#database = new Database(path, { timeout: BUSY_TIMEOUT_MS })
+    this.#database = new Database(path, { timeout: SQLITE_READ_TIMEOUT_MS })
   }
 
   async read(runIds: readonly string[]): Promise<LiveMarks> {

@@ -1,10 +1,7 @@
 import Database from 'libsql'
+import { SQLITE_READ_TIMEOUT_MS } from '../numbers.ts'
 import type { LivenessProblem, RunFigures, RunStatistics } from '../overview/run-statistics.ts'
 import { type Scope, workspaceOf } from '../workspace.ts'
-
-/** How long a read waits for a write of another connection. */
-const BUSY_TIMEOUT_MS = 2000
-const MINUTE_MS = 60_000
 
 const OPEN = `
 select coalesce(sum(status = 'queued'), 0) as queued, coalesce(sum(status = 'running'), 0) as running, coalesce(sum(status = 'paused'), 0) as paused
@@ -41,17 +38,17 @@ export class SqliteRunStatistics implements RunStatistics {
   readonly #now: () => number
 
   constructor(path: string, now: () => number = Date.now) {
-    this.#database = new Database(path, { timeout: BUSY_TIMEOUT_MS })
+    this.#database = new Database(path, { timeout: SQLITE_READ_TIMEOUT_MS })
     this.#now = now
   }
 
   async read(scope: Scope): Promise<RunFigures> {
     const workspaceId = workspaceOf(scope) ?? null
     const now = this.#now()
-    const since = Math.floor(now / MINUTE_MS) * MINUTE_MS - 59 * MINUTE_MS
+    const since = Math.floor(now / 60_000) * 60_000 - 59 * 60_000
     const rows = this.#all<{ at: number; started: number; failed: number }>(MINUTES, { workspaceId, since })
     const counted = new Map(rows.map((row) => [row.at, row]))
-    const minutes = Array.from({ length: 60 }, (_, index) => since + index * MINUTE_MS)
+    const minutes = Array.from({ length: 60 }, (_, index) => since + index * 60_000)
     return {
       asOf: new Date(now).toISOString(),
       open: this.#all<RunFigures['open']>(OPEN, { workspaceId })[0]!,

@@ -1,6 +1,12 @@
 import { type ListedQueue, type QueueTrouble, queueTroubles } from '@starflow/core/operations'
 import type { MirrorLag, QueueingStateAdapter } from '@starflow/engine'
-import { LIVENESS_KEPT_MS, MAX_LISTED_WORKERS, MAX_LIVENESS_PROBLEMS, OVERVIEW_KEPT_MS } from '../numbers.ts'
+import {
+  LIVENESS_KEPT_MS,
+  MAX_LISTED_WORKERS,
+  MAX_LIVENESS_PROBLEMS,
+  OVERVIEW_KEPT_MS,
+  OVERVIEW_KEPT_SCOPES,
+} from '../numbers.ts'
 import type { QueueOperations } from '../runs/queue-operations.ts'
 import { SharedAnswer } from '../shared-answer.ts'
 import type { Scope } from '../workspace.ts'
@@ -34,9 +40,6 @@ interface ScopedAnswers {
   readonly figures: SharedAnswer<RunFigures>
   readonly liveness: SharedAnswer<LivenessAudit>
 }
-
-/** Callers of more workspaces than this at a time ask anew. */
-const KEPT_SCOPES = 100
 
 /** How all is, at one glance. Whoever looks at the same time is given the same answers. */
 export class Overview {
@@ -87,7 +90,7 @@ export class Overview {
         LIVENESS_KEPT_MS,
       ),
     }
-    if (this.#scoped.size >= KEPT_SCOPES) this.#scoped.clear()
+    if (this.#scoped.size >= OVERVIEW_KEPT_SCOPES) this.#scoped.clear()
     this.#scoped.set(key, answers)
     return answers
   }

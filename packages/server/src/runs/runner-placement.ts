@@ -302,7 +302,7 @@ function viewOf({ id, type, nodeId, createdAt, payload }: RunEvent): RunEventVie
 }
 
 /** Ids are of type bigint in Postgres, and of no more in SQLite. */
-const MAX_EVENT_ID = 2n ** 63n - 1n
+const MAX_EVENT_ID = BigInt('9223372036854775807')
 
 /** @throws StarflowError SF902 */
 function eventId(text: string): string {

@@ -1,7 +1,7 @@
 import { coverageProblem, type FencedFunction, QUEUE_TROUBLES, queueTroubles } from '@starflow/core/operations'
 import { StarflowError } from '@starflow/errors'
 import { z } from 'zod'
-import { HISTORY_POINTS, MAX_PAGE_SIZE } from '../../numbers.ts'
+import { HISTORY_POINTS, HISTORY_SHOWN_MS, MAX_PAGE_SIZE } from '../../numbers.ts'
 import type { QueueOperations } from '../../runs/queue-operations.ts'
 import { type Endpoint, endpoint } from '../endpoint.ts'
 import * as schema from '../schemas.ts'
@@ -35,7 +35,6 @@ const listedFunction = workerFunction.extend({
 })
 
 const historyParams = z.object({ queue: z.string().min(1).max(200).describe('The name of the queue.') })
-const WEEK_MS = 7 * 24 * 60 * 60_000
 
 const functionName = z.object({ function: z.string().min(1).max(200).describe('The worker function.') })
 
@@ -122,7 +121,7 @@ export function queueEndpoints(operations: QueueOperations | undefined): Endpoin
         const to = query.to === undefined ? new Date() : new Date(query.to)
         const asked = query.from === undefined ? to.getTime() - 60 * 60_000 : Date.parse(query.from)
         // Nothing is older, and a stretch of years would make one point of all.
-        const from = new Date(Math.max(asked, to.getTime() - WEEK_MS))
+        const from = new Date(Math.max(asked, to.getTime() - HISTORY_SHOWN_MS))
         const samples = (await operations?.queueHistory(params.queue, { from, to, points: HISTORY_POINTS })) ?? []
         return {
           status: 200,
