@@ -27,7 +27,7 @@ async function statusOf(runId: string): Promise<string> {
 }
 
 const step = (page: Page, name: string) =>
-  page.getByRole('region', { name: 'Steps', exact: true }).getByRole('button', { name: new RegExp(`^${name}, `) })
+  page.getByRole('region', { name: 'Steps', exact: true }).getByRole('button', { name: new RegExp(`^${name}\\b`) })
 
 beforeAll(async () => {
   await world.startWorkers()
