@@ -155,7 +155,7 @@ describe('behind the Caddy of the page', async () => {
     // Two edges count for themselves.
     for (let index = 0; index < 25; index++) statuses.push((await guess(index)).status)
     expect(statuses.filter((status) => status === 401).length).toBeLessThanOrEqual(20)
-    expect(statuses.at(-1)).toBe(429)
+    expect([...new Set(statuses)].toSorted()).toEqual([401, 429])
   })
 })
 
