@@ -15,7 +15,7 @@ export default defineConfig({
     globalSetup: ['./e2e/support/pooler-setup.ts'],
     pool: 'forks',
     maxWorkers: 2,
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     hookTimeout: 60_000,
   },
 })
