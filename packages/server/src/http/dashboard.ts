@@ -28,6 +28,8 @@ export function serveDashboard(app: App, findFolder: () => Promise<string>): voi
     const isHashed = HASHED.test(context.req.path)
     context.header('cache-control', isHashed ? 'public, max-age=31536000, immutable' : 'no-cache')
     const found = await file(context)
+    // Nobody keeps that a file is missing: the next build may have it.
+    if (found === undefined) context.header('cache-control', 'no-cache')
     // A page of an older build asks for files that are gone: it must not take the page for one of them.
     return found ?? (isHashed ? next() : page(context))
   })

@@ -7,6 +7,8 @@ import { followEvents } from './follow-events.ts'
 import { hasEnded, type RunDetail } from './run-queries.ts'
 
 const PAGE_SIZE = 500
+/** Behind one of these nothing comes, unless the run is retried. */
+const END_EVENTS: readonly string[] = ['run_completed', 'run_failed', 'run_cancelled']
 /** Events that come together change what is shown once. */
 const GATHER_MS = 250
 
@@ -60,10 +62,12 @@ export function useRunEvents(scope: WorkspaceScope, run: RunDetail): RunEvents {
     hadEnded.current = !isOpen
   }, [client, key, isOpen])
   const isWhole = data !== undefined && !hasNextPage
+  // By what is told and not by what the run is: that is asked on its own, and is often ahead of the last events.
+  const isToldToItsEnd = END_EVENTS.includes(events.at(-1)?.type ?? '')
   const last = useRef<string>(undefined)
   last.current = events.at(-1)?.id
   useEffect(() => {
-    if (!isOpen || !isWhole) return
+    if (isToldToItsEnd || !isWhole) return
     const ended = new AbortController()
     let gathered: RunEvent[] = []
     let gathering: ReturnType<typeof setTimeout> | undefined
@@ -89,7 +93,7 @@ export function useRunEvents(scope: WorkspaceScope, run: RunDetail): RunEvents {
       clearTimeout(gathering)
       if (gathered.length > 0) lay()
     }
-  }, [client, key, scope, runId, isOpen, isWhole])
+  }, [client, key, scope, runId, isToldToItsEnd, isWhole])
 
   return {
     events,
