@@ -17,8 +17,10 @@ export interface DashboardWorld extends FlowWorld {
   readonly server: TestServer
   readonly database: TestDatabase
   readonly operatorToken: string
-  /** Starts the workers of every step queue. They end with the file's tests. */
-  startWorkers(): Promise<readonly RunningFunction[]>
+  /** Starts a worker of every step queue, by queue. They end with the file's tests. */
+  startWorkers(): Promise<ReadonlyMap<string, RunningFunction>>
+  /** Starts one more worker of a step queue, which ends with the file's tests too. */
+  startWorker(queueName: string): Promise<RunningFunction>
 }
 
 /** Call it at the top of the file; all of it ends with the file's tests. */
@@ -38,6 +40,19 @@ export async function dashboardWorld(): Promise<DashboardWorld> {
     })
   }
   const server = await testServer(storage, {}, { flows: [reports, ...queued.map(({ flow }) => flow)] as AnyFlow[] })
+  const workers: RunningFunction[] = []
+  afterAll(() => Promise.all(workers.map((worker) => worker.stop())))
+  const routes = queued.flatMap((definition) =>
+    definition.routes.map(({ queueName, stepSlug }) => [queueName, { definition, stepSlug }] as const),
+  )
+  const startWorker = async (queueName: string) => {
+    const { definition, stepSlug } = new Map(routes).get(queueName)!
+    const options = { stepSlug, functionName: queueName, maxPgConnections: 2 }
+    const worker = workerFunctionOn(database.url, definition, options)
+    workers.push(worker)
+    await worker.ask()
+    return worker
+  }
   return {
     ...{ server, database, operatorToken: OPERATOR_TOKEN },
     payment: world.payment,
@@ -47,15 +62,8 @@ export async function dashboardWorld(): Promise<DashboardWorld> {
     set isBankThere(isThere) {
       world.isBankThere = isThere
     },
-    async startWorkers() {
-      const workers = queued.flatMap((definition) =>
-        definition.routes.map(({ queueName, stepSlug }) =>
-          workerFunctionOn(database.url, definition, { stepSlug, functionName: queueName, maxPgConnections: 2 }),
-        ),
-      )
-      afterAll(() => Promise.all(workers.map((worker) => worker.stop())))
-      await Promise.all(workers.map((worker) => worker.ask()))
-      return workers
-    },
+    startWorker,
+    startWorkers: async () =>
+      new Map(await Promise.all(routes.map(async ([queueName]) => [queueName, await startWorker(queueName)] as const))),
   }
 }

@@ -78,7 +78,7 @@ export function TimeChart(props: TimeChartProps) {
         </span>
         <span className={styles.when}>{shown === undefined ? '' : formatInstant(shown)}</span>
       </figcaption>
-      <div ref={frame} style={{ height }}>
+      <div ref={frame} className={styles.frame} style={{ height }}>
         {width > 0 && (
           <svg
             width={width}

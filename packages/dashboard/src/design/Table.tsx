@@ -41,8 +41,8 @@ export function Table<TRow>(props: TableProps<TRow>) {
   if (rows.length === 0 && empty !== undefined) return <div className={styles.frame}>{empty}</div>
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable with the keyboard.
-    <section className={styles.frame} aria-label={label} tabIndex={0}>
-      <table className={styles.table} style={{ minWidth }}>
+    <div className={styles.frame} tabIndex={0}>
+      <table className={styles.table} style={{ minWidth }} aria-label={label}>
         <colgroup>
           {columns.map(({ title, width }) => (
             <col key={title} style={{ width }} />
@@ -78,7 +78,7 @@ export function Table<TRow>(props: TableProps<TRow>) {
           </tbody>
         ))}
       </table>
-    </section>
+    </div>
   )
 }
 

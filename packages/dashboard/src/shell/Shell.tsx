@@ -1,5 +1,5 @@
-import { useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
-import { Link, Navigate, Outlet, useLocation, useNavigate } from '@tanstack/react-router'
+import { useSuspenseQuery } from '@tanstack/react-query'
+import { Link, Navigate, Outlet, useLocation } from '@tanstack/react-router'
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { LiveProvider, useLiveState } from '../api/LiveProvider.tsx'
 import type { LiveState } from '../api/live.ts'
@@ -115,8 +115,6 @@ function LiveNote() {
 }
 
 function SignOutButton() {
-  const queryClient = useQueryClient()
-  const navigate = useNavigate()
   const toaster = useToaster()
   const { workspace } = useSession()
   const leave = async () => {
@@ -126,9 +124,8 @@ function SignOutButton() {
       toaster.failed('You are still signed in.', error)
       return
     }
-    await navigate({ to: '/sign-in', search: {} })
-    queryClient.clear()
-    queryClient.setQueryData(sessionQuery.queryKey, null)
+    // Loaded anew: nothing that was shown stays in memory.
+    window.location.assign('/sign-in')
   }
   return (
     <Button
