@@ -1,8 +1,5 @@
 import type { Command } from 'commander'
-import type { Output } from './output/output.ts'
-
-/** Makes the writer of a command late, because `--json` of the command decides how it writes. */
-export type OutputFor = (options: { json?: boolean }) => Output
+import type { OutputFor } from './output/output.ts'
 
 interface CommandModule {
   /** The commands that it adds. */

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { StarflowError } from '@starflow/errors'
 import { Command, CommanderError } from 'commander'
-import { addCommands, type OutputFor } from './command-modules.ts'
+import { addCommands } from './command-modules.ts'
 import { CommandEnded } from './output/command-ended.ts'
 import { EXIT_CODES, type ExitCode } from './output/exit-codes.ts'
-import { createOutput, type OutputStreams } from './output/output.ts'
+import { createOutput, type OutputFor, type OutputStreams } from './output/output.ts'
 import { printError } from './output/print-error.ts'
 
 /** The command line, as far as these arguments need it. */

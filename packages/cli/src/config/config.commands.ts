@@ -1,13 +1,13 @@
 import { join } from 'node:path'
 import type { Declarations } from '@starflow/server'
 import type { Command } from 'commander'
-import type { Output } from '../output/output.ts'
+import type { Output, OutputFor } from '../output/output.ts'
 import { textTable } from '../output/text-table.ts'
 import { loadProjectFlows } from '../project/load-flows.ts'
 import { loadProject } from '../project/project.ts'
 
 /** Adds `starflow config …`. */
-export function addConfigCommands(program: Command, outputFor: (options: { json?: boolean }) => Output): void {
+export function addConfigCommands(program: Command, outputFor: OutputFor): void {
   const config = program
     .command('config')
     .description('The file that declares triggers, webhooks, runner pools and alerts.')

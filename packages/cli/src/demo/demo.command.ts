@@ -2,12 +2,10 @@ import { StarflowError } from '@starflow/errors'
 import type { Command } from 'commander'
 import { CommandEnded } from '../output/command-ended.ts'
 import { EXIT_CODES } from '../output/exit-codes.ts'
-import type { Output } from '../output/output.ts'
+import type { OutputFor } from '../output/output.ts'
 import { untilInterrupted } from '../output/until-interrupted.ts'
 import { type DemoOptions, runDemo } from './run-demo.ts'
 import { searchDocuments } from './search-documents.ts'
-
-type OutputFor = (options: { json?: boolean }) => Output
 
 const DEFAULT_HITS = 5
 

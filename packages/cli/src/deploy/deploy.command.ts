@@ -9,7 +9,7 @@ import { type Generation, planGeneration } from '../functions/generation.ts'
 import { operatorName } from '../operations/operator-name.ts'
 import { CommandEnded } from '../output/command-ended.ts'
 import { EXIT_CODES } from '../output/exit-codes.ts'
-import type { Output } from '../output/output.ts'
+import type { Output, OutputFor } from '../output/output.ts'
 import { untilInterrupted } from '../output/until-interrupted.ts'
 import { loadProject } from '../project/project.ts'
 import { whileFenced } from './guarded-deployment.ts'
@@ -26,7 +26,7 @@ interface DeployOptions extends DatabaseOptions {
 const FENCED_BY = 'deploy'
 
 /** Adds `starflow deploy`. */
-export function addDeployCommand(program: Command, outputFor: (options: { json?: boolean }) => Output): void {
+export function addDeployCommand(program: Command, outputFor: OutputFor): void {
   withDatabaseOptions(
     program
       .command('deploy')

@@ -7,7 +7,7 @@ import { type LocalDashboard, type LocalDashboardOptions, startLocalDashboard } 
 import { applyGeneration, type Generation, planGeneration } from '../functions/generation.ts'
 import { CommandEnded } from '../output/command-ended.ts'
 import { EXIT_CODES } from '../output/exit-codes.ts'
-import type { Output } from '../output/output.ts'
+import type { Output, OutputFor } from '../output/output.ts'
 import { printError } from '../output/print-error.ts'
 import { askYesOrNo } from '../output/question.ts'
 import { formatDuration } from '../output/text-table.ts'
@@ -32,7 +32,7 @@ const FIRST_WORKERS_MS = 20_000
 const OTHER_MIGRATIONS = 'The local database was made by other migrations. Delete its data and make it anew?'
 
 /** Adds `starflow dev`. */
-export function addDevCommand(program: Command, outputFor: (options: { json?: boolean }) => Output): void {
+export function addDevCommand(program: Command, outputFor: OutputFor): void {
   program
     .command('dev')
     .description('Run the project on this computer: Supabase without Docker, and the workers of all flows.')

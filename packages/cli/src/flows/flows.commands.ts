@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import { withDatabaseOptions } from '../database/database-option.ts'
-import type { Output } from '../output/output.ts'
+import type { OutputFor } from '../output/output.ts'
 import { type DeleteFlowOptions, deleteFlow } from './delete.command.ts'
 
 /** Adds `starflow flows …`. */
-export function addFlowsCommands(program: Command, outputFor: (options: { json?: boolean }) => Output): void {
+export function addFlowsCommands(program: Command, outputFor: OutputFor): void {
   const flows = program.command('flows').description('The flows that are compiled in a database.')
   withDatabaseOptions(
     flows

@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
 import { withDatabaseOptions } from '../database/database-option.ts'
 import type { DatabaseOptions } from '../database/open-database.ts'
-import type { Output } from '../output/output.ts'
+import type { OutputFor } from '../output/output.ts'
 import { type GenerateOptions, generateFunctions } from './generate.command.ts'
 import { listFunctions } from './list.command.ts'
 
 /** Adds `starflow functions …`. */
-export function addFunctionsCommands(program: Command, outputFor: (options: { json?: boolean }) => Output): void {
+export function addFunctionsCommands(program: Command, outputFor: OutputFor): void {
   const functions = program.command('functions').description('The edge functions that host workers.')
   functions
     .command('generate')

@@ -4,7 +4,7 @@ import { withDatabaseOptions } from '../database/database-option.ts'
 import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
 import { CommandEnded } from '../output/command-ended.ts'
 import { EXIT_CODES } from '../output/exit-codes.ts'
-import type { Output } from '../output/output.ts'
+import type { Output, OutputFor } from '../output/output.ts'
 import { formatCount, formatDuration, formatNumberOf, textTable } from '../output/text-table.ts'
 import { untilInterrupted } from '../output/until-interrupted.ts'
 import { awaitCoverage, timeoutSeconds } from './await-coverage.ts'
@@ -18,7 +18,7 @@ interface CoverageOptions extends DatabaseOptions {
 }
 
 /** Adds `starflow coverage`. */
-export function addCoverageCommand(program: Command, outputFor: (options: { json?: boolean }) => Output): void {
+export function addCoverageCommand(program: Command, outputFor: OutputFor): void {
   withDatabaseOptions(
     program
       .command('coverage')

@@ -3,7 +3,7 @@ import { withDatabaseOptions } from '../database/database-option.ts'
 import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
 import { CommandEnded } from '../output/command-ended.ts'
 import { EXIT_CODES } from '../output/exit-codes.ts'
-import type { Output } from '../output/output.ts'
+import type { Output, OutputFor } from '../output/output.ts'
 import { formatNumberOf } from '../output/text-table.ts'
 import { loadProject } from '../project/project.ts'
 import { readConnectionSettings, sameForAll } from './connection-budget.ts'
@@ -15,7 +15,7 @@ interface DoctorCommandOptions extends DatabaseOptions {
 }
 
 /** Adds `starflow doctor`. */
-export function addDoctorCommand(program: Command, outputFor: (options: { json?: boolean }) => Output): void {
+export function addDoctorCommand(program: Command, outputFor: OutputFor): void {
   withDatabaseOptions(
     program
       .command('doctor')

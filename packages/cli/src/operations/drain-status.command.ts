@@ -2,12 +2,12 @@ import { readVersionDrain } from '@starflow/core/operations'
 import type { Command } from 'commander'
 import { withDatabaseOptions } from '../database/database-option.ts'
 import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
-import type { Output } from '../output/output.ts'
+import type { Output, OutputFor } from '../output/output.ts'
 import { textTable } from '../output/text-table.ts'
 import { requireFlow } from './worker-function-set.ts'
 
 /** Adds `starflow drain-status`. */
-export function addDrainStatusCommand(program: Command, outputFor: (options: { json?: boolean }) => Output): void {
+export function addDrainStatusCommand(program: Command, outputFor: OutputFor): void {
   withDatabaseOptions(
     program
       .command('drain-status')

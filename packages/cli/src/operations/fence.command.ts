@@ -2,7 +2,7 @@ import { enable, type FencedFunction, fence, findFunctions, restore } from '@sta
 import type { Command } from 'commander'
 import { withDatabaseOptions } from '../database/database-option.ts'
 import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
-import type { Output } from '../output/output.ts'
+import type { Output, OutputFor } from '../output/output.ts'
 import { textTable } from '../output/text-table.ts'
 import { operatorName } from './operator-name.ts'
 import { workerFunctionSet } from './worker-function-set.ts'
@@ -15,7 +15,7 @@ interface FenceOptions extends DatabaseOptions {
 }
 
 /** Adds `starflow fence` and `starflow restore`. */
-export function addFenceCommands(program: Command, outputFor: (options: { json?: boolean }) => Output): void {
+export function addFenceCommands(program: Command, outputFor: OutputFor): void {
   withDatabaseOptions(
     program
       .command('fence')

@@ -2,14 +2,14 @@ import { readOverview } from '@starflow/core/operations'
 import type { Command } from 'commander'
 import { withDatabaseOptions } from '../database/database-option.ts'
 import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
-import type { Output } from '../output/output.ts'
+import type { Output, OutputFor } from '../output/output.ts'
 
 interface OverviewOptions extends DatabaseOptions {
   readonly workspace?: string
 }
 
 /** Adds `starflow overview`. */
-export function addOverviewCommand(program: Command, outputFor: (options: { json?: boolean }) => Output): void {
+export function addOverviewCommand(program: Command, outputFor: OutputFor): void {
   withDatabaseOptions(
     program
       .command('overview')

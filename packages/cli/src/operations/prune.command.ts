@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { Sql } from 'postgres'
 import { withDatabaseOptions } from '../database/database-option.ts'
 import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
-import type { Output } from '../output/output.ts'
+import type { Output, OutputFor } from '../output/output.ts'
 import { askYesOrNo } from '../output/question.ts'
 import { formatCount } from '../output/text-table.ts'
 
@@ -18,7 +18,7 @@ interface PruneOptions extends DatabaseOptions {
 const BATCH_RUNS = 2000
 
 /** Adds `starflow prune`. */
-export function addPruneCommand(program: Command, outputFor: (options: { json?: boolean }) => Output): void {
+export function addPruneCommand(program: Command, outputFor: OutputFor): void {
   withDatabaseOptions(
     program
       .command('prune')

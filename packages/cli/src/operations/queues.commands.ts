@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import type { Sql } from 'postgres'
 import { withDatabaseOptions } from '../database/database-option.ts'
 import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
-import type { Output } from '../output/output.ts'
+import type { Output, OutputFor } from '../output/output.ts'
 import { formatDuration, textTable } from '../output/text-table.ts'
 
 interface UnsupportedRow {
@@ -42,8 +42,6 @@ interface UnsupportedOptions extends DatabaseOptions {
 /** The messages of a queue are counted so far. */
 const COUNTED_MESSAGES = 10_000
 const MAX_POINTS = 10_080
-
-type OutputFor = (options: { json?: boolean }) => Output
 
 /** Adds `starflow queues …`. */
 export function addQueuesCommands(program: Command, outputFor: OutputFor): void {

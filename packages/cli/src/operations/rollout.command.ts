@@ -8,7 +8,7 @@ import { type DeployCommand, runCommand } from '../deploy/run-command.ts'
 import { deployCommandText, showDeployLine, supabaseDeployCommand } from '../deploy/supabase-cli.ts'
 import { CommandEnded } from '../output/command-ended.ts'
 import { EXIT_CODES } from '../output/exit-codes.ts'
-import type { Output } from '../output/output.ts'
+import type { Output, OutputFor } from '../output/output.ts'
 import { formatNumberOf } from '../output/text-table.ts'
 import { type Interruption, untilInterrupted } from '../output/until-interrupted.ts'
 import { loadProject } from '../project/project.ts'
@@ -32,7 +32,7 @@ export interface RolloutOptions extends DatabaseOptions {
 }
 
 /** Adds `starflow rollout`: in place (`--flow`), or to a new version (`--to`). */
-export function addRolloutCommand(program: Command, outputFor: (options: { json?: boolean }) => Output): void {
+export function addRolloutCommand(program: Command, outputFor: OutputFor): void {
   withDatabaseOptions(
     program
       .command('rollout')

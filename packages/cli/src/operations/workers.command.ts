@@ -2,13 +2,13 @@ import { readWorkers } from '@starflow/core/operations'
 import type { Command } from 'commander'
 import { withDatabaseOptions } from '../database/database-option.ts'
 import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
-import type { Output } from '../output/output.ts'
+import type { Output, OutputFor } from '../output/output.ts'
 import { formatDuration, textTable } from '../output/text-table.ts'
 
 const SHOWN = 200
 
 /** Adds `starflow workers`. */
-export function addWorkersCommand(program: Command, outputFor: (options: { json?: boolean }) => Output): void {
+export function addWorkersCommand(program: Command, outputFor: OutputFor): void {
   withDatabaseOptions(
     program
       .command('workers')

@@ -15,6 +15,9 @@ export interface Output {
   readonly colors: ReturnType<typeof pc.createColors>
 }
 
+/** Makes the output of a command late, because its `--json` decides how it writes. */
+export type OutputFor = (options: { json?: boolean }) => Output
+
 export interface OutputStreams {
   readonly stdout: { write(text: string): unknown; readonly isTTY?: boolean }
   readonly stderr: { write(text: string): unknown }

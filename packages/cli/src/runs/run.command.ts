@@ -5,7 +5,7 @@ import { StarflowError } from '@starflow/errors'
 import type { Command } from 'commander'
 import { CommandEnded } from '../output/command-ended.ts'
 import { EXIT_CODES, type ExitCode } from '../output/exit-codes.ts'
-import type { Output } from '../output/output.ts'
+import type { Output, OutputFor } from '../output/output.ts'
 import { untilInterrupted } from '../output/until-interrupted.ts'
 import { loadFlows } from '../project/load-flows.ts'
 import { checkedInput } from './checked-input.ts'
@@ -36,7 +36,7 @@ interface RunOptions {
 const TAKE_UP_MS = 30_000
 
 /** Adds `starflow run`. */
-export function addRunCommand(program: Command, outputFor: (options: { json?: boolean }) => Output): void {
+export function addRunCommand(program: Command, outputFor: OutputFor): void {
   program
     .command('run')
     .description('Run a flow from its beginning to its end in this process, or go on with a run.')

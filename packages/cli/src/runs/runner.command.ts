@@ -5,7 +5,7 @@ import { StarflowError } from '@starflow/errors'
 import type { Command } from 'commander'
 import { CommandEnded } from '../output/command-ended.ts'
 import { EXIT_CODES } from '../output/exit-codes.ts'
-import type { Output } from '../output/output.ts'
+import type { Output, OutputFor } from '../output/output.ts'
 import { untilInterrupted } from '../output/until-interrupted.ts'
 import { loadFlows } from '../project/load-flows.ts'
 import { withRunStore } from './run-store.ts'
@@ -19,7 +19,7 @@ interface RunnerCommandOptions {
 }
 
 /** Adds `starflow runner`. */
-export function addRunnerCommand(program: Command, outputFor: (options: { json?: boolean }) => Output): void {
+export function addRunnerCommand(program: Command, outputFor: OutputFor): void {
   program
     .command('runner')
     .description('Claim queued runs of these flows and execute them, until Ctrl-C or SIGTERM: then drain.')

@@ -3,7 +3,7 @@ import { StarflowError } from '@starflow/errors'
 import type { Command } from 'commander'
 import { CommandEnded } from '../output/command-ended.ts'
 import { EXIT_CODES } from '../output/exit-codes.ts'
-import type { Output } from '../output/output.ts'
+import type { Output, OutputFor } from '../output/output.ts'
 import { formatDuration, textTable } from '../output/text-table.ts'
 import { untilInterrupted } from '../output/until-interrupted.ts'
 import { EventFollower } from './event-follower.ts'
@@ -22,8 +22,6 @@ interface ListOptions {
   readonly limit: string
   readonly before?: string
 }
-
-type OutputFor = (options: { json?: boolean }) => Output
 
 /** Adds `starflow runs …`. */
 export function addRunsCommands(program: Command, outputFor: OutputFor): void {

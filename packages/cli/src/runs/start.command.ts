@@ -3,7 +3,7 @@ import { DEFAULT_ENV, DEFAULT_WORKSPACE } from '@starflow/engine'
 import { StarflowError } from '@starflow/errors'
 import type { Command } from 'commander'
 import { withDatabase } from '../database/open-database.ts'
-import type { Output } from '../output/output.ts'
+import type { Output, OutputFor } from '../output/output.ts'
 import { loadFlows } from '../project/load-flows.ts'
 import { checkedInput } from './checked-input.ts'
 import { chooseFlow } from './choose-flow.ts'
@@ -32,7 +32,7 @@ interface StartedRun {
 }
 
 /** Adds `starflow start`. */
-export function addStartCommand(program: Command, outputFor: (options: { json?: boolean }) => Output): void {
+export function addStartCommand(program: Command, outputFor: OutputFor): void {
   program
     .command('start')
     .description('Queue a run of a flow: for a runner, or for the workers of its step queues.')

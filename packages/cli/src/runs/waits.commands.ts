@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '@starflow/dsl'
 import { type ResumeOutcome, type RunRecord, verifyWaitToken, type WaitRecord } from '@starflow/engine'
 import { StarflowError } from '@starflow/errors'
 import type { Command } from 'commander'
-import type { Output } from '../output/output.ts'
+import type { Output, OutputFor } from '../output/output.ts'
 import { textTable } from '../output/text-table.ts'
 import { requireRun } from './execute-run.ts'
 import { readJsonArgument } from './json-argument.ts'
@@ -14,8 +14,6 @@ interface AnswerOptions {
   readonly payload?: string
   readonly json?: boolean
 }
-
-type OutputFor = (options: { json?: boolean }) => Output
 
 /** Adds `starflow waits …`. */
 export function addWaitsCommands(program: Command, outputFor: OutputFor): void {

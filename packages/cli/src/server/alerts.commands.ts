@@ -4,7 +4,7 @@ import type { AlertAnswer, AlertRequest, AlertSample } from '@starflow/server'
 import type { Command } from 'commander'
 import { CommandEnded } from '../output/command-ended.ts'
 import { EXIT_CODES } from '../output/exit-codes.ts'
-import type { Output } from '../output/output.ts'
+import type { Output, OutputFor } from '../output/output.ts'
 import { loadProject } from '../project/project.ts'
 
 interface TestOptions {
@@ -15,7 +15,7 @@ interface TestOptions {
 }
 
 /** Adds `starflow alerts …`. */
-export function addAlertsCommands(program: Command, outputFor: (options: { json?: boolean }) => Output): void {
+export function addAlertsCommands(program: Command, outputFor: OutputFor): void {
   const alerts = program.command('alerts').description('Whom the server tells when something is wrong.')
   alerts
     .command('test')

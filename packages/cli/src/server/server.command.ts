@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
-import type { Output } from '../output/output.ts'
+import type { Output, OutputFor } from '../output/output.ts'
 import { untilInterrupted } from '../output/until-interrupted.ts'
 import { loadProjectFlows } from '../project/load-flows.ts'
 import { loadProject } from '../project/project.ts'
 
 /** Adds `starflow server`. */
-export function addServerCommand(program: Command, outputFor: (options: { json?: boolean }) => Output): void {
+export function addServerCommand(program: Command, outputFor: OutputFor): void {
   program
     .command('server')
     .description('Serve runs over HTTP and execute them, as STARFLOW_ROLE says: edge, runner or both.')

@@ -3,7 +3,7 @@ import type { ServerStore } from '@starflow/server'
 import type { Command } from 'commander'
 import { withDatabaseOptions } from '../database/database-option.ts'
 import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
-import type { Output } from '../output/output.ts'
+import type { Output, OutputFor } from '../output/output.ts'
 import { textTable } from '../output/text-table.ts'
 
 interface TokenOptions extends DatabaseOptions {
@@ -12,8 +12,6 @@ interface TokenOptions extends DatabaseOptions {
   readonly name?: string
   readonly json?: boolean
 }
-
-type OutputFor = (options: { json?: boolean }) => Output
 
 /** Adds `starflow tokens …`. */
 export function addTokensCommands(program: Command, outputFor: OutputFor): void {
