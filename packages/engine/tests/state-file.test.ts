@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -194,12 +195,23 @@ describe('a file that cannot be used', () => {
     })
   })
 
-  test('is refused when its folder cannot be made', async () => {
-    const path = join(folder, 'letter.txt', 'runs.db')
+  test('is refused when its folder cannot be made, also where the file system knows no folders to be made', async () => {
     writeFileSync(join(folder, 'letter.txt'), 'Dear Ada,')
+    for (const path of [join(folder, 'letter.txt', 'runs.db'), '/proc/starflow/deep/runs.db']) {
+      // On macOS there is no /proc, and the root takes no folder either.
+      await expect(open(path)).rejects.toMatchObject({
+        code: 'SF821',
+        message: `The state file ${path} cannot be used: it cannot be opened for writing.`,
+      })
+    }
+  })
+
+  test('is refused when it is a pipe, which would be waited for', async () => {
+    const path = join(folder, 'pipe.db')
+    execFileSync('mkfifo', [path])
     await expect(open(path)).rejects.toMatchObject({
       code: 'SF821',
-      message: `The state file ${path} cannot be used: it cannot be opened for writing.`,
+      message: `The state file ${path} cannot be used: it is no file.`,
     })
   })
 })

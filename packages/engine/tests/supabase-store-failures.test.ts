@@ -28,10 +28,10 @@ describe('a project that does not do what it is asked is told of with the way ou
     expect(await failureOf(access)).toMatchObject({
       name: 'StateStoreError',
       code: 'SF803',
-      message: 'The call of starflow.on_run_start failed.',
+      message: `The call of starflow.on_run_start on ${access.supabaseUrl} failed.`,
       detail: expect.stringMatching(detail),
       hint: expect.stringMatching(hint),
-      fields: { function: 'on_run_start', runId: expect.any(String) },
+      fields: { function: 'on_run_start', url: access.supabaseUrl, runId: expect.any(String) },
     })
   })
 

@@ -37,7 +37,7 @@ export function addStartCommand(program: Command, outputFor: OutputFor): void {
     .command('start')
     .description('Queue a run of a flow: for a runner, or for the workers of its step queues.')
     .argument('[module]', 'the file with the flow (default: those in the folder _flows)')
-    .option('--input <json>', 'the input: JSON, @file, or - for standard input')
+    .option('--input <json>', 'the input: JSON, @file, or - for standard input (default: {})')
     .option('--flow <slug>', 'which flow, where there are several')
     .option('--placement <where>', 'runner, or queue for a flow that workers have compiled', 'runner')
     .option(

@@ -54,7 +54,8 @@ const KNOWN_CAUSES = [
     hint: 'Make room on the disk. Nothing of what was kept is lost.',
   },
   {
-    pattern: /EACCES|EPERM|EROFS|READONLY|CANTOPEN|ENOTDIR|EISDIR|EEXIST|unable to open|ConnectionFailed/i,
+    pattern:
+      /EACCES|EPERM|EROFS|READONLY|CANTOPEN|ENOENT|ENOTDIR|EISDIR|EEXIST|ELOOP|ENAMETOOLONG|unable to open|ConnectionFailed/i,
     reason: 'it cannot be opened for writing',
     hint: 'Give the process the right to write the file and its folder, or name another file in STARFLOW_SQLITE_PATH.',
   },

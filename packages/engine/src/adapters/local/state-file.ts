@@ -1,5 +1,5 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import Database from 'libsql'
 import { APPLICATION_ID, MIGRATIONS } from './schema.ts'
 import { StateFileError, stateFileError } from './state-file-error.ts'
@@ -53,8 +53,32 @@ export function closeStateFile(database: Database.Database): void {
 
 /** Readable for its owner only, as inputs and outputs may be anybody's business. SQLite gives its side files the same mode. */
 function makeFile(path: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(resolve(path)))
+  const existing = statSync(path, { throwIfNoEntry: false })
+  // Opening a pipe waits for whoever is at its other end.
+  if (existing !== undefined && !existing.isFile() && !existing.isDirectory()) throw noFile(path)
   closeSync(openSync(path, 'a', 0o600))
+}
+
+/** One by one: Node's recursive way goes round for ever where a folder takes none, as below /proc. */
+function makeFolder(folder: string): void {
+  if (statSync(folder, { throwIfNoEntry: false }) !== undefined) return
+  makeFolder(dirname(folder))
+  try {
+    mkdirSync(folder, { mode: 0o700 })
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if ((error as { code?: unknown }).code !== 'EEXIST') throw error
+  }
+}
+
+function noFile(path: string): StateFileError {
+  return new StateFileError({
+    path,
+    reason: 'it is no file',
+    detail: 'A pipe, a socket or a device stands there.',
+    hint: 'Name another file in STARFLOW_SQLITE_PATH.',
+  })
 }
 
 function configure(database: Database.Database, durability: Durability): void {

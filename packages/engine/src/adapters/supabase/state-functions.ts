@@ -12,6 +12,8 @@ export type Arguments = Readonly<Record<string, unknown>>
 /** The functions of the schema `starflow`, over REST: one call, one transaction. */
 export class StateFunctions {
   readonly #call: (name: string, args: Arguments) => PromiseLike<Answer>
+  /** Without what a URL may have besides: names and passwords are no part of an error. */
+  readonly #origin: string
 
   constructor({ supabaseUrl, serviceRoleKey }: ProjectAccess) {
     const client = createClient(supabaseUrl, serviceRoleKey, {
@@ -21,12 +23,13 @@ export class StateFunctions {
       ...(typeof WebSocket === 'undefined' ? { realtime: { transport: MissingWebSocket } } : {}),
     }).schema('starflow')
     this.#call = (name, args) => client.rpc(name, args)
+    this.#origin = new URL(supabaseUrl).origin
   }
 
   /** The value that the function returns; null for nothing. */
   async value<T>(name: string, args: Arguments): Promise<T> {
     const { data, error, status } = await this.#call(name, args)
-    if (error !== null) throw refusalOf(name, args, error, status)
+    if (error !== null) throw refusalOf({ name, args, origin: this.#origin }, error, status)
     return data as T
   }
 
@@ -47,10 +50,16 @@ interface AnswerError {
   readonly message: string
 }
 
+interface Call {
+  readonly name: string
+  readonly args: Arguments
+  readonly origin: string
+}
+
 const MissingWebSocket = class {} as unknown as typeof WebSocket
 
 /** One of ours with the run that it is about, or SF803: what else can be wrong is the way to the database. */
-function refusalOf(name: string, args: Arguments, error: AnswerError, status: number): StarflowError {
+function refusalOf({ name, args, origin }: Call, error: AnswerError, status: number): StarflowError {
   const runId = typeof args.run_id === 'string' ? args.run_id : undefined
   const ours = fromSqlError(error)
   if (ours !== undefined) {
@@ -61,11 +70,11 @@ function refusalOf(name: string, args: Arguments, error: AnswerError, status: nu
   const { code, message } = error
   return new StarflowError({
     code: 'SF803',
-    message: `The call of starflow.${name} failed.`,
+    message: `The call of starflow.${name} on ${origin} failed.`,
     detail:
       status === 0 ? `No answer came: ${message}` : `The answer was ${status}${code ? `, ${code}` : ''}: ${message}`,
     hint: hintFor(code, status),
-    fields: { function: name, status, sqlState: code, runId },
+    fields: { function: name, url: origin, status, sqlState: code, runId },
   })
 }
 
