@@ -31,7 +31,7 @@ export type {
   StepSlug,
 } from './flow-types.ts'
 export type { InputPattern } from './input-pattern.ts'
-export { inputProblem } from './input-problem.ts'
+export { inputProblem, invalidInput } from './input-problem.ts'
 export { InvalidDependencyError } from './invalid-dependency-error.ts'
 export { InvalidStepOptionError } from './invalid-step-option-error.ts'
 export type { Json, Jsonified, JsonObject, JsonPrimitive } from './json.ts'

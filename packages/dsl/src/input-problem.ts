@@ -1,4 +1,5 @@
 import type { Json } from './json.ts'
+import { NonRetryableError } from './non-retryable-error.ts'
 import type { StandardSchemaV1 } from './standard-schema.ts'
 
 /** What a schema finds wrong with an input, by path; null for nothing. The values themselves are not repeated. */
@@ -9,6 +10,11 @@ export async function inputProblem(schema: StandardSchemaV1, input: Json): Promi
     .slice(0, 10)
     .map((issue) => `${pathOf(issue.path)}: ${issue.message}`)
     .join('; ')
+}
+
+/** What a root step fails with, wherever it runs, when the input of its run is refused: the same input is as wrong the next time. */
+export function invalidInput(flowSlug: string, problem: string): NonRetryableError {
+  return new NonRetryableError(`The input does not match the schema of flow "${flowSlug}": ${problem}`)
 }
 
 function pathOf(path: readonly unknown[] | undefined): string {

@@ -1,4 +1,4 @@
-import { inputProblem, type Json, NonRetryableError, type StandardSchemaV1 } from '@starflow/dsl'
+import { inputProblem, invalidInput, type Json, type StandardSchemaV1 } from '@starflow/dsl'
 import { RunCache } from './run-cache.ts'
 
 /**
@@ -20,7 +20,6 @@ export class InputCheck {
     const schema = this.#schema
     if (schema === undefined) return
     const problem = await this.#problems.get(runId, async () => inputProblem(schema, await loadInput()))
-    if (problem === null) return
-    throw new NonRetryableError(`The input does not match the schema of flow "${this.#flowSlug}": ${problem}`)
+    if (problem !== null) throw invalidInput(this.#flowSlug, problem)
   }
 }

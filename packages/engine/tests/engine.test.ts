@@ -1,5 +1,5 @@
 import { Flow, NonRetryableError, RetryLater, type RunnerContext, type StandardSchemaV1 } from '@starflow/dsl'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { NullWorkflowStateAdapter } from '../src/adapters/null/index.ts'
 import { Engine, type EngineOptions } from '../src/engine/engine.ts'
 import type { RunEventType } from '../src/run-record.ts'
@@ -267,7 +267,7 @@ test('whatever a handler throws fails its attempt, a proxy whose every trap thro
   }
 })
 
-test('an input that the schema refuses fails the run before anything runs', async () => {
+describe('an input that the schema refuses', () => {
   const schema: StandardSchemaV1<{ n: number }> = {
     '~standard': {
       ...{ version: 1, vendor: 'test' },
@@ -277,11 +277,37 @@ test('an input that the schema refuses fails the run before anything runs', asyn
           : { issues: [{ message: 'not a number', path: ['n'] }] },
     },
   }
-  const flow = new Flow({ slug: 'checked', input: schema }).step({ slug: 'a' }, ({ n }) => n)
-  const result = await engine().run(flow, { n: 'one' } as unknown as { n: number })
+  const wrong = { n: 'one' } as unknown as { n: number }
   const message = 'The input does not match the schema of flow "checked": $.n: not a number'
-  expect(result).toMatchObject({ end: 'error', failure: { code: 'SF203', message } })
-  expect(await eventsOf(result.runId)).toEqual(['run_started', 'run_failed'])
+  const called: string[] = []
+
+  test('fails the first root step for good, before its handler, as on workers', async () => {
+    const flow = new Flow({ slug: 'checked', input: schema }).step({ slug: 'a' }, ({ n }) => called.push(String(n)))
+    const result = await engine().run(flow, wrong)
+    expect(result).toMatchObject({ end: 'error', failure: { name: 'NonRetryableError', message } })
+    expect(await eventsOf(result.runId)).toEqual(['run_started', 'node_start a', 'node_error a', 'run_failed'])
+    expect(called).toEqual([])
+  })
+
+  test('is what whenExhausted says of a failed step, and is asked for once', async () => {
+    let asked = 0
+    const counting: typeof schema = {
+      '~standard': {
+        ...schema['~standard'],
+        validate: (value) => {
+          asked++
+          return schema['~standard'].validate(value)
+        },
+      },
+    }
+    const flow = new Flow({ slug: 'checked', input: counting })
+      .step({ slug: 'a', whenExhausted: 'skip' }, ({ n }) => called.push(String(n)))
+      .step({ slug: 'b', whenExhausted: 'skip' }, ({ n }) => called.push(String(n)))
+      .step({ slug: 'rest', dependsOn: ['a', 'b'] }, ({ a, b }) => [a ?? 'nothing', b ?? 'nothing'])
+    expect(await engine().run(flow, wrong)).toMatchObject({ end: 'success', output: { rest: ['nothing', 'nothing'] } })
+    expect(called).toEqual([])
+    expect(asked).toBe(1)
+  })
 })
 
 test('a flow without steps succeeds with nothing', async () => {

@@ -127,6 +127,7 @@ export const ERROR_CODES = {
   SF816: 'ContextUnavailableError',
   SF817: 'FlowNotRunnableError',
   SF818: 'OtherDefinitionError',
+  SF819: 'StrayFailureError',
   SF821: 'StateFileError',
   SF822: 'InvalidSubstrateError',
   // SF9xx server

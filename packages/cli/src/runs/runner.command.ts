@@ -6,9 +6,10 @@ import type { Command } from 'commander'
 import { CommandEnded } from '../output/command-ended.ts'
 import { EXIT_CODES } from '../output/exit-codes.ts'
 import type { Output, OutputFor } from '../output/output.ts'
+import { survivingStrayFailures } from '../output/stray-failures.ts'
 import { untilInterrupted } from '../output/until-interrupted.ts'
 import { loadFlows } from '../project/load-flows.ts'
-import { withRunStore } from './run-store.ts'
+import { type RunStore, withRunStore } from './run-store.ts'
 
 interface RunnerCommandOptions {
   readonly pool?: string
@@ -49,7 +50,7 @@ async function runRunner(modules: readonly string[], options: RunnerCommandOptio
   const interruption = untilInterrupted()
   try {
     let runsLeft = 0
-    await withRunStore(async ({ adapter, resources, waitTokenKey, place }) => {
+    const work = async ({ adapter, resources, waitTokenKey, place }: RunStore) => {
       const waits = flows.some((flow) =>
         flow.stepOrder.some((slug) => flow.getStepDefinition(slug).stepType === 'wait'),
       )
@@ -69,7 +70,8 @@ async function runRunner(modules: readonly string[], options: RunnerCommandOptio
       output.line(`Runs of ${flows.map((flow) => flow.slug).join(', ')} are claimed from ${place}. Ctrl-C drains.`)
       await interruption.ended
       await runner.drain(drainTimeoutMs)
-    })
+    }
+    await survivingStrayFailures(output, () => withRunStore(work))
     if (runsLeft > 0) throw new CommandEnded(EXIT_CODES.failed)
   } finally {
     interruption.release()

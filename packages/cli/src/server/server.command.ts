@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { Output, OutputFor } from '../output/output.ts'
+import { survivingStrayFailures } from '../output/stray-failures.ts'
 import { untilInterrupted } from '../output/until-interrupted.ts'
 import { loadProjectFlows } from '../project/load-flows.ts'
 import { loadProject } from '../project/project.ts'
@@ -13,7 +14,10 @@ export function addServerCommand(program: Command, outputFor: OutputFor): void {
       'after',
       '\nIt is configured by its environment alone: see docs/reference/environment.md. The first SIGTERM or Ctrl-C drains it, the\nsecond one ends it at once. It logs JSON lines.',
     )
-    .action(() => runServer(outputFor({})))
+    .action(() => {
+      const output = outputFor({})
+      return survivingStrayFailures(output, () => runServer(output))
+    })
 }
 
 /** Until it is interrupted; then it drains and ends with 0, so that a process manager sees an orderly end. */

@@ -3,6 +3,7 @@ import { describeError, isStarflowError, StarflowError } from '@starflow/errors'
 import { TIMEOUT_GRACE_MS } from '../numbers.ts'
 import type { RunFailure } from '../run-record.ts'
 import type { Clock } from './clock.ts'
+import { inHandlerScope } from './handler-scope.ts'
 
 export type AttemptEnd =
   | { readonly ok: true; readonly output: Json }
@@ -24,16 +25,38 @@ export interface AttemptOptions {
   /** The handler, with its input; the signal is that of its context. */
   readonly invoke: (signal: AbortSignal) => unknown
   readonly onAbandoned: () => void
+  /** Something that it has started failed, and nobody waits for it. `failsAttempt`: it had not ended before. */
+  readonly onStray: (error: unknown, failsAttempt: boolean) => void
 }
+
+export const STRAY_HINT = 'Await what the handler starts, or catch its failure where it is started.'
 
 /**
  * Runs a handler once. Its signal is aborted at the timeout; what it returns or throws after that is the timeout's doing, and
- * after a grace the attempt ends without it. Never rejects.
+ * after a grace the attempt ends without it. It ends as well with the failure of something that it started and does not wait for.
+ * Never rejects.
  */
 export async function runAttempt(options: AttemptOptions): Promise<AttemptEnd> {
   const { clock, stopSignal, timeoutSeconds } = options
   const controller = new AbortController()
-  const onStop = () => controller.abort(stopSignal.reason)
+  let isOver = false
+  let endWith = (_: AttemptEnd) => {}
+  const strayEnd = new Promise<AttemptEnd>((resolve) => {
+    endWith = resolve
+  })
+  const scope = {
+    onStray(error: unknown) {
+      const failsAttempt = !isOver
+      isOver = true
+      options.onStray(error, failsAttempt)
+      if (!failsAttempt) return
+      endWith(failed(error, strayFailure(options.stepSlug, error)))
+      abort(error)
+    },
+  }
+  // Its listeners are the handler's.
+  const abort = (reason: unknown) => inHandlerScope(scope, () => controller.abort(reason))
+  const onStop = () => abort(stopSignal.reason)
   if (stopSignal.aborted) onStop()
   stopSignal.addEventListener('abort', onStop)
 
@@ -45,10 +68,12 @@ export async function runAttempt(options: AttemptOptions): Promise<AttemptEnd> {
       // The grace comes first: a listener of the signal that throws must not cost us it.
       takeBack = clock.after(TIMEOUT_GRACE_MS, () => resolve('abandoned'))
       timeout = timeoutError(options.stepSlug, timeoutSeconds)
-      controller.abort(timeout)
+      abort(timeout)
     })
   })
-  const ended = await Promise.race([invoke(options.invoke, controller.signal), graceOver])
+  const invoked = inHandlerScope(scope, () => invoke(options.invoke, controller.signal))
+  const ended = await Promise.race([invoked, graceOver, strayEnd])
+  isOver = true
   takeBack()
   stopSignal.removeEventListener('abort', onStop)
 
@@ -67,10 +92,10 @@ async function invoke(handler: (signal: AbortSignal) => unknown, signal: AbortSi
   }
 }
 
-function failed(thrown: unknown): AttemptEnd {
+function failed(thrown: unknown, failure = failureOf(thrown)): AttemptEnd {
   return {
     ok: false,
-    failure: failureOf(thrown),
+    failure,
     isPermanent: isNonRetryableError(thrown),
     delaySeconds: retryDelaySeconds(thrown),
   }
@@ -79,6 +104,17 @@ function failed(thrown: unknown): AttemptEnd {
 function failureOf(thrown: unknown): RunFailure {
   const described = describeError(thrown)
   return isStarflowError(thrown) ? { ...described, code: thrown.code } : described
+}
+
+/** With the stack of what failed: it says where it was started. */
+function strayFailure(stepSlug: string, thrown: unknown): RunFailure {
+  const { message, stack } = describeError(thrown)
+  return {
+    name: 'StrayFailureError',
+    code: 'SF819',
+    message: `Something that step "${stepSlug}" started failed, and nobody waited for it: ${message}. Hint: ${STRAY_HINT}`,
+    ...(stack === undefined ? {} : { stack }),
+  }
 }
 
 function timeoutError(stepSlug: string, timeoutSeconds: number): StarflowError {

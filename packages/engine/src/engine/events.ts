@@ -35,6 +35,21 @@ export type EngineEvent = { readonly runId: string; readonly flowSlug: string } 
   /** A handler went on for longer than the grace after its timeout; whatever it still does is not looked at. */
   | { readonly level: 'warn'; readonly event: 'node.abandoned'; readonly nodeId: string; readonly attempt: number }
   | { readonly level: 'info'; readonly event: 'wait.opened'; readonly nodeId: string }
+  /**
+   * Something that a handler has started failed, and nobody waits for it. The attempt fails with it (`failsAttempt`), unless it had ended
+   * before. `at`: the place in the code, since the message is the author's and may say anything.
+   */
+  | {
+      readonly level: 'error'
+      readonly event: 'handler.stray'
+      readonly code: 'SF819'
+      readonly nodeId: string
+      readonly attempt: number
+      readonly errorName: string
+      readonly at: string
+      readonly failsAttempt: boolean
+      readonly hint: string
+    }
   | {
       readonly level: 'warn'
       readonly event: 'write.retried'

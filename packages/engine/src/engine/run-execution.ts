@@ -1,11 +1,11 @@
-import { type AnyFlow, inputProblem, type Json, type JsonObject } from '@starflow/dsl'
+import { type AnyFlow, inputProblem, invalidInput, type Json, type JsonObject } from '@starflow/dsl'
 import { describeError, isStarflowError } from '@starflow/errors'
 import { nodeId } from '../node-id.ts'
 import { LONG_DELAY_MS } from '../numbers.ts'
 import type { RunFailure } from '../run-record.ts'
 import type { RunStart, WorkflowStateAdapter } from '../state-adapter.ts'
 import { enterDurableWait, settledWait, type WaitHost } from '../wait/enter-durable-wait.ts'
-import { type AttemptEnd, runAttempt } from './attempt.ts'
+import { type AttemptEnd, runAttempt, STRAY_HINT } from './attempt.ts'
 import type { Clock, DatabaseTime } from './clock.ts'
 import { DurableWrites, WritesClosedError } from './durable-writes.ts'
 import type { EngineEventBody } from './events.ts'
@@ -77,6 +77,7 @@ export class RunExecution {
   #stopReason: StopReason | undefined
   #crash: { readonly error: unknown } | undefined
   #isDraining = false
+  #inputProblem: Promise<string | null> | undefined
   #hasChanged = false
   #wake = () => {}
 
@@ -134,11 +135,9 @@ export class RunExecution {
   }
 
   async #run(): Promise<ExecutionResult> {
-    const { state, flow } = this.#options
+    const { state } = this.#options
     await this.#begin()
     await this.#settleWaits()
-    const problem = flow.input === undefined ? null : await inputProblem(flow.input, state.input)
-    if (problem !== null) return await this.#fail(inputFailure(flow.slug, problem))
     for (;;) {
       this.#hasChanged = false
       this.#throwIfOver()
@@ -289,7 +288,13 @@ export class RunExecution {
       clock,
       stopSignal,
       onAbandoned: () => emit({ level: 'warn', event: 'node.abandoned', ...log }),
-      invoke: (signal) => {
+      onStray: (error, failsAttempt) =>
+        emit({
+          ...{ level: 'error', event: 'handler.stray', code: 'SF819', ...log, errorName: errorName(error) },
+          ...{ at: placeOf(error), failsAttempt, hint: STRAY_HINT },
+        }),
+      invoke: async (signal) => {
+        if (step.dependencies.length === 0) await this.#requireInput()
         const definition = flow.getStepDefinition(step.slug)
         if (definition.stepType === 'wait') throw new Error('A wait runs nothing.')
         const context = stepContext({
@@ -309,11 +314,25 @@ export class RunExecution {
             emit({ level, event: 'handler.log', ...log, message, ...(details.length > 0 && { details }) }),
         })
         // A copy of its own: what one handler does to its input, no other one sees.
-        return definition.handler(structuredClone(input), context)
+        return await definition.handler(structuredClone(input), context)
       },
     }).finally(() => {
       isOver = true
     })
+  }
+
+  /**
+   * Whoever queued the run may have checked nothing. As on workers, each root step asks before its handler, and what it asks is asked
+   * once.
+   *
+   * @throws NonRetryableError
+   */
+  async #requireInput(): Promise<void> {
+    const { flow, state } = this.#options
+    if (flow.input === undefined) return
+    this.#inputProblem ??= inputProblem(flow.input, state.input)
+    const problem = await this.#inputProblem
+    if (problem !== null) throw invalidInput(flow.slug, problem)
   }
 
   async #onOutput(task: ReadyTask, node: string, output: Json, durationMs: number): Promise<void> {
@@ -465,14 +484,14 @@ function nodeOf({ step, index }: Pick<ReadyTask, 'step' | 'index'>): string {
   return nodeId(step.slug, step.stepType === 'map' ? index : undefined)
 }
 
-function inputFailure(flowSlug: string, problem: string): RunFailure {
-  return {
-    name: 'InvalidInputError',
-    code: 'SF203',
-    message: `The input does not match the schema of flow "${flowSlug}": ${problem}`,
-  }
-}
-
 function errorName(error: unknown): string {
   return describeError(error).name
+}
+
+/** The innermost line of the stack, without the message before it. */
+function placeOf(error: unknown): string {
+  const line = describeError(error)
+    .stack?.split('\n')
+    .find((each) => /^\s+at /.test(each))
+  return line?.trim().slice('at '.length) ?? 'a place that is not known'
 }

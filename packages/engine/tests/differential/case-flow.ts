@@ -1,4 +1,4 @@
-import { type AnyFlow, Flow, type Json, NonRetryableError, RetryLater } from '@starflow/dsl'
+import { type AnyFlow, Flow, type Json, NonRetryableError, RetryLater, type StandardSchemaV1 } from '@starflow/dsl'
 import { type Behaviour, type Case, waitTimeout } from './case.ts'
 
 export const SLUG = 'differential'
@@ -23,7 +23,11 @@ type CaseHandler = (input: Json, context: CaseContext) => Promise<unknown>
 
 /** The flow of a case. */
 export function flowOf(one: Case, onAttempt: OnAttempt): AnyFlow {
-  let flow = new Flow({ slug: SLUG, ...one.options }) as unknown as UntypedFlow
+  let flow = new Flow({
+    slug: SLUG,
+    ...one.options,
+    ...(one.refusesInput && { input: REFUSING }),
+  }) as unknown as UntypedFlow
   for (const [index, [slug, step]] of Object.entries(one.steps).entries()) {
     const { kind = 'step', after = [], answers: _, does = [], ...options } = step
     const place =
@@ -34,6 +38,10 @@ export function flowOf(one: Case, onAttempt: OnAttempt): AnyFlow {
     else flow = flow[kind](place, handlerOf(does, onAttempt))
   }
   return flow
+}
+
+const REFUSING: StandardSchemaV1<Json> = {
+  '~standard': { version: 1, vendor: 'test', validate: () => ({ issues: [{ message: 'nothing is right' }] }) },
 }
 
 function handlerOf(does: readonly Behaviour[], onAttempt: OnAttempt): CaseHandler {

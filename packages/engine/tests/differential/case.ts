@@ -13,6 +13,8 @@ export interface Case {
   readonly choices?: readonly number[]
   /** How often the run is retried as a whole after it has failed. Default 0. */
   readonly retries?: number
+  /** The schema of its input refuses whatever comes. */
+  readonly refusesInput?: boolean
   /** On the SQL side: one queue, or one per step. Default `flow`. */
   readonly queueMode?: 'flow' | 'step'
 }

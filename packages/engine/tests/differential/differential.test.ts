@@ -40,7 +40,7 @@ const COMMON_FACTS = [
   ...['created', 'started', 'completed', 'failed'].map((status) => `step ${status}`),
   ...['condition_unmet', 'handler_failed', 'dependency_skipped'].map((reason) => `step ${reason}`),
   ...['attempt 2', 'attempt 3', '[1]', '1000 s', 'resumed: accepted', 'timed out', 'retried', 'Condition not met'],
-  'TYPE_VIOLATION',
+  ...['TYPE_VIOLATION', 'does not match the schema'],
 ]
 
 function factsOf({ status, steps, trace }: Outcome): readonly string[] {

@@ -43,4 +43,15 @@ export const EXAMPLES: Readonly<Record<string, Case>> = {
     input: {},
     retries: 1,
   },
+  'an input that is refused, where a root step may be skipped and a wait asks for nothing': {
+    steps: {
+      a: { whenExhausted: 'skip' },
+      b: { kind: 'map', whenExhausted: 'skip-cascade' },
+      c: { kind: 'wait' },
+      d: { after: ['a', 'c'], does: [{ gives: 'input' }] },
+      e: { kind: 'map', after: ['b'] },
+    },
+    input: [1, 2],
+    refusesInput: true,
+  },
 }

@@ -4,6 +4,7 @@ import type { Sql } from 'postgres'
 import { StarflowSql, type TaskIdentity, type TaskReport } from '../../../core/src/index.ts'
 import { CompiledFlow } from '../../../core/tests/support/compiled-flow.ts'
 import { issueToken, resume } from '../../../core/tests/support/wait-tokens.ts'
+import { InputCheck } from '../../../edge-worker/src/input-check.ts'
 import { completedOutcome, failedOutcome } from '../../../edge-worker/src/task-outcome.ts'
 import { type Case, Schedule, UNIT_SECONDS, waitAnswer, waitsOf } from './case.ts'
 import { flowOf, type OnAttempt, SLUG } from './case-flow.ts'
@@ -64,6 +65,7 @@ class QueueRun {
   readonly #compiled: CompiledFlow
   readonly #runId: string
   readonly #trace = new Trace(() => this.#seconds)
+  readonly #inputCheck: InputCheck
   /** How far the run was moved into the past. */
   #seconds = 0
   #retries = 0
@@ -74,6 +76,7 @@ class QueueRun {
     this.#flow = flow
     this.#compiled = compiled
     this.#runId = runId
+    this.#inputCheck = new InputCheck(SLUG, flow.input)
   }
 
   async followSchedule(): Promise<void> {
@@ -185,7 +188,8 @@ class QueueRun {
       throw new Error(`Claimed ${JSON.stringify(task)} instead of ${stepSlug}[${taskIndex}].`)
     }
     const attempt = attemptsSoFar + 1
-    this.#trace.attempt(stepSlug, taskIndex, attempt)
+    // Here as there: an attempt is what a handler hears of.
+    if (!this.#case.refusesInput || !isRoot(this.#flow, stepSlug)) this.#trace.attempt(stepSlug, taskIndex, attempt)
     const [result] = await core.settleTasks(workerId, [await this.#attempt({ ...task, runId: this.#runId, attempt })])
     if (!result!.accepted) throw new Error(`The report of ${stepSlug}[${taskIndex}] was refused: ${result!.reason}.`)
   }
@@ -202,6 +206,8 @@ class QueueRun {
     }
     const outcome = await (async () => {
       try {
+        if (isRoot(this.#flow, stepSlug))
+          await this.#inputCheck.require(runId, () => context.flowInput as Promise<Json>)
         const value = await step.handler(takesFlowInput ? task.flowInput : input, context)
         return completedOutcome(work, toJsonText(value))
       } catch (error) {
@@ -244,4 +250,8 @@ class QueueRun {
     await this.#sql`select pgflow.retry_run(${this.#runId})`
     this.#trace.intervention('retried')
   }
+}
+
+function isRoot(flow: AnyFlow, stepSlug: string): boolean {
+  return flow.getStepDefinition(stepSlug).dependencies.length === 0
 }

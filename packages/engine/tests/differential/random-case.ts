@@ -94,6 +94,7 @@ export const randomCase: fc.Arbitrary<Case> = fc
     retries: fc.constantFrom(0, 0, 1, 2),
     queueMode: fc.constantFrom('flow' as const, 'step' as const),
     isRight: fc.integer({ min: 0, max: 9 }).map((n) => n > 0),
+    refusesInput: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
   })
   .map(({ raws, input, array: arrayInput, isRight, queueMode, ...rest }): Case => {
     const steps = Object.fromEntries(raws.map((one, index) => [`s${index}`, sketchOf(one, index)]))
