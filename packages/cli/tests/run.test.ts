@@ -197,7 +197,13 @@ describe('a run that is interrupted', () => {
     expect(heir.lines.join('\n')).toContain('the runner cli@')
     const after = ran('each').slice(before)
     expect(after.sort((a, b) => a - b)).toEqual(numbers(1000).filter((n) => !completed.has(n)))
-    expect(await look('runs', 'show', runId)).toMatchObject({ run: { status: 'success', output: { sum: 999_000 } } })
+    expect(await look('runs', 'show', runId)).toMatchObject({
+      run: { status: 'success', output: { sum: 999_000 } },
+      steps: [
+        { step: 'each', state: 'done', completedElements: 1000, elements: 1000 },
+        { step: 'sum', state: 'done' },
+      ],
+    })
   }, 180_000)
 
   test('is not taken from a runner that is alive', async () => {
@@ -220,6 +226,14 @@ describe('a run that waits for somebody', () => {
     expect(first.lines).toContain('Waits for approve.')
     expect(await look('waits', 'list')).toMatchObject({ waits: [{ runId, step: 'approve', dueAt: null }] })
     expect((await starflow('run', 'flows.ts', '--resume', runId)).exitCode).toBe(3)
+    expect(await look('runs', 'show', runId)).toMatchObject({
+      steps: [
+        { step: 'draft', state: 'done' },
+        { step: 'approve', state: 'waiting' },
+        { step: 'publish', state: 'to come' },
+      ],
+      waits: [{ step: 'approve' }],
+    })
 
     expect(await look('waits', 'approve', runId, '--payload', '{"by": "ana"}')).toMatchObject({ outcome: 'accepted' })
     expect(await look('waits', 'list')).toEqual({ waits: [] })
@@ -277,7 +291,14 @@ describe('starflow runs', () => {
     const first = start(...run('endless'))
     const runId = runIdOf(await first.line(/^Run /))
     await first.line(/^▸ work/)
-    expect(await look('runs', 'cancel', runId)).toEqual({ runId, status: 'cancelled' })
+    expect(await look('runs', 'cancel', runId, '--reason', 'it was a mistake')).toEqual({ runId, status: 'cancelled' })
+    expect(await look('runs', 'show', runId)).toMatchObject({
+      run: { status: 'cancelled', cancelReason: 'it was a mistake' },
+      steps: [{ step: 'work', state: 'stopped' }],
+    })
+    const watched = await starflowHere('runs', 'watch', runId)
+    expect(watched.stdout + watched.stderr).toContain('It was cancelled: it was a mistake')
+    expect(watched.exitCode).toBe(1)
     expect(await look('runs', 'cancel', runId)).toMatchObject({
       error: { code: 'SF642', fields: { status: 'cancelled' } },
     })

@@ -3,6 +3,7 @@ import type { RunRecord, WaitRecord } from '@starflow/engine'
 import { EXIT_CODES, type ExitCode } from '../output/exit-codes.ts'
 import type { Output } from '../output/output.ts'
 import { formatDuration } from '../output/text-table.ts'
+import { EventFollower } from './event-follower.ts'
 import type { RunStore } from './run-store.ts'
 
 /** A run as programs read it. */
@@ -12,6 +13,8 @@ export interface RunDescription {
   readonly status: RunRecord['status']
   readonly output: Json
   readonly error: string | null
+  /** Of a run that was cancelled. */
+  readonly cancelReason: string | null
   readonly durationMs: number | null
   /** Those that stand open. */
   readonly waits: readonly { readonly step: string; readonly dueAt: string | null; readonly token?: string }[]
@@ -27,18 +30,19 @@ export async function describeRun(store: RunStore, run: RunRecord, tokens = NO_T
     const token = tokens.get(nodeId)
     return { step: nodeId, dueAt, ...(token === undefined ? {} : { token }) }
   })
-  return { runId, flow: templateId, status, output, error, durationMs, waits }
+  const cancelReason = await cancelReasonOf(store, run)
+  return { runId, flow: templateId, status, output, error, cancelReason, durationMs, waits }
 }
 
 /** Says how a run stands, and what may be done with it. Returns the exit code that says the same. */
-export async function showOutcome(
-  store: RunStore,
-  run: RunRecord,
-  how: { readonly module?: string | undefined; readonly tokens?: Tokens },
+export function showOutcome(
+  { isKept }: Pick<RunStore, 'isKept'>,
+  run: RunDescription,
+  module: string | undefined,
   output: Output,
-): Promise<ExitCode> {
-  const { runId, status } = run
-  const resume = `npx starflow run ${how.module === undefined ? '' : `${how.module} `}--resume ${runId}`
+): ExitCode {
+  const { runId, status, waits } = run
+  const resume = `npx starflow run ${module === undefined ? '' : `${module} `}--resume ${runId}`
   const after = run.durationMs === null ? '' : ` after ${formatDuration(run.durationMs)}`
   switch (status) {
     case 'success':
@@ -47,20 +51,18 @@ export async function showOutcome(
       return EXIT_CODES.ok
     case 'error':
       tell(output, `${output.colors.red('Failed')}${after}: ${run.error}`)
-      if (store.isKept) tell(output, `  hint: npx starflow runs retry ${runId}, then ${resume}`)
+      if (isKept) tell(output, `  hint: npx starflow runs retry ${runId}, then ${resume}`)
       return EXIT_CODES.failed
     case 'cancelled':
-      tell(output, 'It was cancelled.')
+      tell(output, run.cancelReason === null ? 'It was cancelled.' : `It was cancelled: ${run.cancelReason}`)
       return EXIT_CODES.failed
     case 'paused': {
-      const waits = await openWaitsOf(store, run)
       if (waits.length === 0) break
-      for (const { nodeId, dueAt } of waits) {
-        output.line(`Waits for ${nodeId}${dueAt === null ? '' : `, until ${dueAt}`}.`)
-        const token = how.tokens?.get(nodeId)
+      for (const { step, dueAt, token } of waits) {
+        output.line(`Waits for ${step}${dueAt === null ? '' : `, until ${dueAt}`}.`)
         if (token !== undefined) output.line(`  token: ${token}`)
       }
-      if (!store.isKept) {
+      if (!isKept) {
         tell(output, 'Nothing of it was kept. Run it without --memory, or with --wait and a store that others reach.')
         return EXIT_CODES.waiting
       }
@@ -69,7 +71,7 @@ export async function showOutcome(
       return EXIT_CODES.waiting
     }
   }
-  tell(output, store.isKept ? `It can go on: ${resume}` : 'Nothing of it was kept.')
+  tell(output, isKept ? `It can go on: ${resume}` : 'Nothing of it was kept.')
   return EXIT_CODES.interrupted
 }
 
@@ -81,4 +83,16 @@ function tell(output: Output, text: string): void {
 async function openWaitsOf({ adapter }: RunStore, { runId, status }: RunRecord): Promise<readonly WaitRecord[]> {
   if (status !== 'paused') return []
   return (await adapter.readWaits(runId)).filter((wait) => wait.status === 'open')
+}
+
+/** It stands in the event alone. Of several cancellations, with retries between them, the last one counts. */
+async function cancelReasonOf({ adapter }: RunStore, { runId, status }: RunRecord): Promise<string | null> {
+  if (status !== 'cancelled') return null
+  let reason: string | null = null
+  await new EventFollower(adapter, runId, (events) => {
+    for (const { type, payload } of events) {
+      if (type === 'run_cancelled') reason = payload?.reason === undefined ? null : String(payload.reason)
+    }
+  }).catchUp()
+  return reason
 }

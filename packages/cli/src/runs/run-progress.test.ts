@@ -81,6 +81,18 @@ describe('the progress of a run', () => {
     expect(progress.steps).toMatchObject([{ slug: 'double', state: 'done', done: 1 }])
   })
 
+  test('of a run that failed or was cancelled shows what was under way as stopped, and a retry begins it anew', () => {
+    for (const end of ['run_failed', 'run_cancelled'] as const) {
+      const progress = new RunProgress(shape, { n: 3 })
+      for (const each of [event('node_start', 'list'), event('node_start', 'approve'), event(end)]) progress.apply(each)
+      expect(lines(progress)).toEqual([
+        ...['■ list  stopped  2.0 s', '· double', '· again', '■ approve  stopped  1.0 s', '· publish'],
+      ])
+      progress.apply(event('run_retried'))
+      expect(lines(progress)).toEqual(['· list', '· double', '· again', '· approve', '· publish'])
+    }
+  })
+
   test('of a run that is retried begins again for all that was not done', () => {
     const progress = new RunProgress(shape)
     progress.apply(event('node_complete', 'list', { output: [] }))

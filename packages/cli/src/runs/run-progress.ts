@@ -1,7 +1,8 @@
 import type { FlowShape, Json } from '@starflow/dsl'
 import { parseNodeId, type RunEvent } from '@starflow/engine'
 
-export type StepState = 'to come' | 'running' | 'waiting' | 'done' | 'skipped' | 'failed'
+/** `stopped`: it had begun, and its run ended before it did. */
+export type StepState = 'to come' | 'running' | 'waiting' | 'done' | 'skipped' | 'failed' | 'stopped'
 
 /** How far one step is. */
 export interface StepProgress {
@@ -43,8 +44,8 @@ export class RunProgress {
   /** Returns the step that entered another state by it, if one did. */
   apply(event: RunEvent): StepProgress | undefined {
     if (event.type === 'run_retried') for (const step of this.#steps.values()) startAfresh(step)
-    if (event.type === 'run_completed')
-      for (const step of this.#steps.values()) endMap(step, Date.parse(event.createdAt))
+    const end = ENDS.get(event.type)
+    if (end !== undefined) for (const step of this.#steps.values()) endOpen(step, end, Date.parse(event.createdAt))
     if (event.nodeId === null) return undefined
     const { stepSlug, index } = parseNodeId(event.nodeId)
     const step = this.#step(stepSlug, index !== undefined)
@@ -108,10 +109,16 @@ function sizeOf(value: Json | undefined): number | undefined {
   return Array.isArray(value) ? value.length : undefined
 }
 
-/** Whose size nobody knew: the run has succeeded, so all of it is done. */
-function endMap(step: StepProgress, at: number): void {
-  if (!step.isMap || step.state !== 'running') return
-  step.state = 'done'
+/** What becomes of a step that is open when its run ends: where that succeeded it is a map whose size nobody knew, and done. */
+const ENDS: ReadonlyMap<RunEvent['type'], StepState> = new Map([
+  ['run_completed', 'done'],
+  ['run_failed', 'stopped'],
+  ['run_cancelled', 'stopped'],
+])
+
+function endOpen(step: StepProgress, end: StepState, at: number): void {
+  if (step.state !== 'running' && step.state !== 'waiting') return
+  step.state = end
   step.endedAt = at
 }
 

@@ -77,7 +77,15 @@ function terminalView(output: Output, progress: RunProgress): RunView {
   }
 }
 
-const SYMBOLS = { 'to come': '·', running: '▸', waiting: '⏸', done: '✓', skipped: '–', failed: '✗' } as const
+const SYMBOLS = {
+  'to come': '·',
+  running: '▸',
+  waiting: '⏸',
+  done: '✓',
+  skipped: '–',
+  failed: '✗',
+  stopped: '■',
+} as const
 
 function coloured({ colors }: Output, step: StepProgress): string {
   const line = stepLine(step)

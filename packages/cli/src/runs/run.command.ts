@@ -6,6 +6,7 @@ import type { Command } from 'commander'
 import { CommandEnded } from '../output/command-ended.ts'
 import { EXIT_CODES, type ExitCode } from '../output/exit-codes.ts'
 import type { Output, OutputFor } from '../output/output.ts'
+import { survivingStrayFailures } from '../output/stray-failures.ts'
 import { untilInterrupted } from '../output/until-interrupted.ts'
 import { loadFlows } from '../project/load-flows.ts'
 import { checkedInput } from './checked-input.ts'
@@ -41,7 +42,7 @@ export function addRunCommand(program: Command, outputFor: OutputFor): void {
     .command('run')
     .description('Run a flow from its beginning to its end in this process, or go on with a run.')
     .argument('[module]', 'the file with the flow (default: those in the folder _flows)')
-    .option('--input <json>', 'the input: JSON, @file, or - for standard input')
+    .option('--input <json>', 'the input: JSON, @file, or - for standard input (default: {})')
     .option('--flow <slug>', 'which flow, where there are several')
     .option('--resume <run>', 'go on with this run; nothing that it has completed runs again')
     .option('--id <uuid>', 'the id of the run; one that exists already goes on')
@@ -64,9 +65,11 @@ async function run(module: string | undefined, options: RunOptions, output: Outp
   const flows = await loadFlows(module === undefined ? [] : [module])
   const interruption = untilInterrupted()
   try {
-    const exitCode = await withRunStore((store) => runOn(store, flows, module, options, interruption.signal, output), {
-      memory: options.memory === true,
-    })
+    const exitCode = await survivingStrayFailures(output, () =>
+      withRunStore((store) => runOn(store, flows, module, options, interruption.signal, output), {
+        memory: options.memory === true,
+      }),
+    )
     if (exitCode !== EXIT_CODES.ok) throw new CommandEnded(exitCode)
   } finally {
     interruption.release()
@@ -97,6 +100,9 @@ async function runOn(
     events: options.events === true,
   })
   function tellOfEvent(event: EngineEvent): void {
+    if (event.event === 'handler.stray') {
+      view.note(`  ${event.nodeId}: ${event.code} something that it started failed (${event.errorName}) at ${event.at}`)
+    }
     if (event.event === 'handler.log') view.note(`  ${event.nodeId}: ${event.message}`)
     if (event.event === 'write.retried' && event.attempt === 1) view.note(`  ${event.method} failed and is tried again`)
   }
@@ -109,8 +115,9 @@ async function runOn(
   } finally {
     view.done()
   }
-  output.result(await describeRun(store, ended, tokens))
-  return await showOutcome(store, ended, { module, tokens }, output)
+  const description = await describeRun(store, ended, tokens)
+  output.result(description)
+  return showOutcome(store, description, module, output)
 }
 
 /** Queued first, and taken from there: so it has its id, key and pool from the beginning, and every store does the same. */

@@ -1,4 +1,4 @@
-import { type ListedRun, RUN_STATUSES, type RunStatus } from '@starflow/engine'
+import { type ListedRun, RUN_STATUSES, type RunRecord, type RunStatus } from '@starflow/engine'
 import { StarflowError } from '@starflow/errors'
 import type { Command } from 'commander'
 import { CommandEnded } from '../output/command-ended.ts'
@@ -12,7 +12,7 @@ import { pageSize } from './page-size.ts'
 import { checkRunId } from './run-id-argument.ts'
 import { describeRun, showOutcome } from './run-outcome.ts'
 import { RunProgress } from './run-progress.ts'
-import { withRunStore } from './run-store.ts'
+import { type RunStore, withRunStore } from './run-store.ts'
 import { createRunView, stepLine } from './run-view.ts'
 
 interface ListOptions {
@@ -126,16 +126,19 @@ function listed({
 async function show(runId: string, output: Output): Promise<void> {
   await withRunStore(async (store) => {
     const run = await requireRun(store, runId)
-    const progress = new RunProgress()
+    const progress = await progressOf(store, run)
     await new EventFollower(store.adapter, runId, (events) => {
       for (const event of events) progress.apply(event)
     }).catchUp()
     const description = await describeRun(store, run)
     output.result({
-      run: { ...listed(run), input: run.input, output: run.output, queuedAt: run.queuedAt, leaseUntil: run.leaseUntil },
-      steps: progress.steps.map(({ slug, state, isMap, done, reason }) => ({
+      run: {
+        ...{ ...listed(run), input: run.input, output: run.output, queuedAt: run.queuedAt, leaseUntil: run.leaseUntil },
+        cancelReason: description.cancelReason,
+      },
+      steps: progress.steps.map(({ slug, state, isMap, done, total, reason }) => ({
         ...{ step: slug, state, reason: reason ?? null },
-        ...(isMap ? { completedElements: done } : {}),
+        ...(isMap ? { completedElements: done, elements: total ?? null } : {}),
       })),
       waits: description.waits,
     })
@@ -146,16 +149,23 @@ async function show(runId: string, output: Output): Promise<void> {
     }
     if (run.leasedBy !== null) output.line(`Held by ${run.leasedBy}, until ${run.leaseUntil} or longer.`)
     if (run.error !== null) output.line(`Error: ${run.error}`)
+    if (description.cancelReason !== null) output.line(`Cancelled: ${description.cancelReason}`)
     if (run.output !== null) output.line(JSON.stringify(run.output, null, 2))
   })
+}
+
+/** By the definition that the run is tied to: whoever looks at it needs no code of it. */
+async function progressOf({ adapter }: RunStore, { definitionId, input }: RunRecord): Promise<RunProgress> {
+  const definition = definitionId === null ? null : await adapter.readDefinition(definitionId)
+  return new RunProgress(definition?.shape, input)
 }
 
 async function watch(runId: string, options: { events?: boolean }, output: Output): Promise<void> {
   const interruption = untilInterrupted()
   try {
     const exitCode = await withRunStore(async (store) => {
-      await requireRun(store, runId)
-      const view = createRunView(output, new RunProgress(), { events: options.events === true })
+      const progress = await progressOf(store, await requireRun(store, runId))
+      const view = createRunView(output, progress, { events: options.events === true })
       const untilOver = async () => {
         for (;;) {
           const run = await requireRun(store, runId)
@@ -166,8 +176,9 @@ async function watch(runId: string, options: { events?: boolean }, output: Outpu
       try {
         const run = await new EventFollower(store.adapter, runId, view.show).during(untilOver())
         view.done()
-        output.result(await describeRun(store, run))
-        return hasEnded(run) ? await showOutcome(store, run, {}, output) : EXIT_CODES.interrupted
+        const description = await describeRun(store, run)
+        output.result(description)
+        return hasEnded(run) ? showOutcome(store, description, undefined, output) : EXIT_CODES.interrupted
       } finally {
         view.done()
       }
