@@ -5965,19 +5965,22 @@ comment on function starflow.list_leases(text, integer) is 'Runs that a runner h
 
 -- 70_engine/list_open_waits.sql
 create function starflow.list_open_waits(workspace_id text default null, max_rows integer default 100)
-returns setof starflow.workflow_waits
+returns table (run_id uuid, node_id text, template_id text, opened_at timestamptz, due_at timestamptz)
 language plpgsql stable
 set search_path = '' set plan_cache_mode = force_custom_plan
 as $$
+#variable_conflict use_column
 begin
   return query
-    select w.* from starflow.workflow_waits w
-    where w.status = 'open' and (list_open_waits.workspace_id is null or exists (
-      select from starflow.workflow_runs r where r.id = w.run_id and r.workspace_id = list_open_waits.workspace_id))
+    select w.run_id, w.node_id, r.template_id, w.opened_at, w.due_at
+    from starflow.workflow_waits w
+    join starflow.workflow_runs r on r.id = w.run_id
+    where w.status = 'open' and (list_open_waits.workspace_id is null or r.workspace_id = list_open_waits.workspace_id)
     order by w.opened_at, w.run_id, w.node_id
     limit max_rows;
 end $$;
-comment on function starflow.list_open_waits(text, integer) is 'What somebody is waited for, oldest first. A run that has ended waits for nothing.';
+comment on function starflow.list_open_waits(text, integer) is
+  'What somebody is waited for, with the flow of its run, oldest first. A run that has ended waits for nothing.';
 
 -- 70_engine/list_runners.sql
 create function starflow.list_runners()
@@ -7536,6 +7539,9 @@ as $$
     union all
     select t.started_at, 'node_start', t.node_id, t.attempts_count, jsonb_build_object('attempt', t.attempts_count)
     from task t where t.step_type <> 'wait' and t.started_at is not null
+    union all
+    -- A wait is never claimed: it begins where it opens.
+    select t.queued_at, 'node_start', t.node_id, 1, jsonb_build_object('attempt', 1) from task t where t.step_type = 'wait'
     union all
     select a.ended_at, case when t.status = 'failed' and a.attempt = t.attempts_count then 'node_error' else 'node_retry' end, t.node_id, a.attempt,
            jsonb_build_object('attempt', a.attempt, 'reason', a.reason,

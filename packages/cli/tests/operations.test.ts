@@ -72,7 +72,7 @@ describe('the database', () => {
 
   test('is taken from DATABASE_URL when no option names it', async () => {
     const { exitCode, stdout } = await without(['workers'], database.url)
-    expect({ exitCode, result: JSON.parse(stdout) }).toEqual({ exitCode: 0, result: { workers: [] } })
+    expect({ exitCode, result: JSON.parse(stdout) }).toEqual({ exitCode: 0, result: { workers: [], functions: [] } })
   })
 
   test.each([
@@ -383,7 +383,11 @@ describe('starflow doctor', () => {
     expect(of('credentials')).toMatchObject([
       { status: 'problem', hint: expect.stringContaining('vault.create_secret') },
     ])
-    expect(of('cron jobs')).toMatchObject([{ status: 'problem' }, { status: 'problem' }])
+    expect(of('cron jobs')).toMatchObject([
+      { status: 'problem', hint: expect.stringContaining('select pgflow.setup_ensure_workers_cron()') },
+      { status: 'problem', hint: expect.stringContaining('select pgflow.setup_requeue_stalled_tasks_cron()') },
+      { status: 'warning', hint: expect.stringContaining('select starflow.setup_queue_samples_cron()') },
+    ])
     expect(of('clock')).toMatchObject([{ status: 'ok' }])
     expect(of('liveness')).toMatchObject([{ status: 'ok' }])
   })

@@ -28,3 +28,25 @@ test('the history of a queue is told minute by minute', async () => {
   const { stdout } = await starflow('queues', 'history', 'glance', '--json', '--database-url', database.url)
   expect(JSON.parse(stdout)).toMatchObject({ queue: 'glance', samples: [{ depth: 2, liveWorkers: 0, done: null }] })
 })
+
+test('flows are listed with what is open of them, and functions with the error of their last start', async () => {
+  await core.trackWorkerFunction('glance')
+  await core.reportStartFailure('glance', 'FlowShapeMismatchError: another shape\nand more')
+  const look = async (...args: string[]) => {
+    const { stdout } = await starflow(...args, '--database-url', database.url)
+    return stdout
+  }
+  expect(JSON.parse(await look('flows', 'list', '--json'))).toMatchObject({
+    flows: [
+      {
+        ...{ flow: 'glance', queueMode: 'flow', openRuns: 2, openWaits: 0, liveWorkers: 0, steps: [{ step: 'a' }] },
+        schedules: [],
+      },
+    ],
+  })
+  expect(await look('flows', 'list')).toMatch(/^glance +one +a +2 +0 +0$/m)
+  expect(JSON.parse(await look('workers', '--json'))).toMatchObject({
+    ...{ workers: [], functions: [{ functionName: 'glance', failedStarts: 1, liveWorkers: 0 }] },
+  })
+  expect(await look('workers')).toMatch(/^glance +http +0 +FlowShapeMismatchError: another shape$/m)
+})

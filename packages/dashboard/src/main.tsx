@@ -9,9 +9,16 @@ import { createRoot } from 'react-dom/client'
 import { createQueryClient } from './api/query-client.ts'
 import { ToastProvider } from './design/Toast.tsx'
 import { createAppRouter } from './router.tsx'
+import { reloadAfterUpdate } from './shell/reload-after-update.ts'
 import { applyRememberedTheme } from './shell/theme.ts'
 
 applyRememberedTheme()
+reloadAfterUpdate({
+  page: window,
+  reload: () => window.location.reload(),
+  memory: () => window.sessionStorage,
+  now: Date.now,
+})
 
 const queryClient = createQueryClient()
 const router = createAppRouter(queryClient)

@@ -12,7 +12,8 @@ export const ENDED_STATUSES: readonly RunStatus[] = ['success', 'error', 'cancel
  * `paused`: it waits, and nobody holds it; a resume queues it again while its status stays `paused`. `complete` (success,
  * cancelled), `failed` (error) and `abandoned` (its runners were lost too often) are ends.
  */
-export type ClaimState = 'queued' | 'claimed' | 'running' | 'paused' | 'complete' | 'failed' | 'abandoned'
+export type ClaimState = (typeof CLAIM_STATES)[number]
+export const CLAIM_STATES = ['queued', 'claimed', 'running', 'paused', 'complete', 'failed', 'abandoned'] as const
 
 /** A runner's right to a run. `claimAttempts` grows with every claim: it is the fencing token of all that the runner writes. */
 export interface RunClaim {

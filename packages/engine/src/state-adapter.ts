@@ -256,7 +256,7 @@ export interface WaitStore {
   listOpenWaits(args: {
     readonly workspaceId?: string | undefined
     readonly limit: number
-  }): Promise<readonly WaitRecord[]>
+  }): Promise<readonly OpenWait[]>
 }
 
 export type ResumeOutcome = 'accepted' | 'early' | 'already_resumed' | 'timed_out' | 'run_ended' | 'not_found'
@@ -268,6 +268,17 @@ export interface WaitRecord {
   readonly status: 'early' | 'open' | 'resumed' | 'timed_out'
   readonly payload: Json | null
   readonly openedAt: string | null
+  readonly dueAt: string | null
+}
+
+/** A wait that somebody is asked to decide, for an inbox. */
+export interface OpenWait {
+  readonly runId: string
+  readonly nodeId: string
+  /** The flow slug of its run. */
+  readonly templateId: string
+  readonly openedAt: string
+  /** When it times out; null: never. */
   readonly dueAt: string | null
 }
 

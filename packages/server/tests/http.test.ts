@@ -203,6 +203,14 @@ describe('the dashboard', () => {
     expect(await page('/runs/7')).toEqual([200, '<title>dashboard</title>'])
   })
 
+  test('lets a browser keep a file whose name has a hash, and not that one is missing', async () => {
+    const kept = async (path: string) => (await fetch(`${server.url}${path}`)).headers.get('cache-control')
+    expect(await kept('/assets/app.js')).toBe('public, max-age=31536000, immutable')
+    expect(await kept('/')).toBe('no-cache')
+    const missing = await fetch(`${server.url}/assets/gone.js`)
+    expect([missing.status, missing.headers.get('cache-control')]).toEqual([404, 'no-cache'])
+  })
+
   test('never answers for the API, and gives no file outside of its folder', async () => {
     expect((await server.nobody.get('/api/nothing')).status).toBe(404)
     const [, text] = await page('/..%2f..%2f..%2fetc/passwd')

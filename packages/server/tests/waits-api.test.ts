@@ -45,6 +45,15 @@ describe.each(homes)('a wait %s', async (_, server, placement) => {
   const issue = (runId: string, step: string, body = {}) => shop.post(`/api/runs/${runId}/waits/${step}/token`, body)
   const resume = (token: string, payload: string) => server.nobody.post('/api/waits/resume', { token, payload })
 
+  test('stands in the inbox with its flow', async () => {
+    const runId = await open()
+    const { waits } = (await shop.get('/api/waits')).body
+    expect(waits.find((wait: { runId: string }) => wait.runId === runId)).toEqual({
+      ...{ runId, flow: 'releaseV1', placement, step: 'review' },
+      ...{ openedAt: expect.any(String), dueAt: expect.any(String) },
+    })
+  })
+
   test('is resumed by whoever holds a token of it, once; what comes later is told so', async () => {
     const runId = await open()
     const { token } = (await issue(runId, 'review')).body

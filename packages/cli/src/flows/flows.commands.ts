@@ -1,11 +1,18 @@
 import type { Command } from 'commander'
 import { withDatabaseOptions } from '../database/database-option.ts'
+import type { DatabaseOptions } from '../database/open-database.ts'
 import type { OutputFor } from '../output/output.ts'
 import { type DeleteFlowOptions, deleteFlow } from './delete.command.ts'
+import { listFlows } from './list.command.ts'
 
 /** Adds `starflow flows …`. */
 export function addFlowsCommands(program: Command, outputFor: OutputFor): void {
   const flows = program.command('flows').description('The flows that are compiled in a database.')
+  withDatabaseOptions(
+    flows
+      .command('list')
+      .description('List the flows with what is open of each version, their steps and their schedules.'),
+  ).action((options: DatabaseOptions & { json?: boolean }) => listFlows(options, outputFor(options)))
   withDatabaseOptions(
     flows
       .command('delete')

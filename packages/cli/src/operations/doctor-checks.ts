@@ -23,7 +23,13 @@ export interface DoctorOptions {
 const MINIMUM_PGMQ = '1.5.0'
 const CLOCK_TOLERANCE_MS = 2_000
 const LONG_FENCE_HOURS = 1
-const JOBS = ['pgflow_ensure_workers', 'pgflow_requeue_stalled_tasks']
+/** Jobs of pg_cron, what schedules each, and what is so where it is missing: work stands still, or only something is not seen. */
+const JOBS: readonly { readonly name: string; readonly setup: string; readonly status: 'problem' | 'warning' }[] = [
+  { name: 'pgflow_ensure_workers', setup: 'pgflow.setup_ensure_workers_cron()', status: 'problem' },
+  { name: 'pgflow_requeue_stalled_tasks', setup: 'pgflow.setup_requeue_stalled_tasks_cron()', status: 'problem' },
+  // The history of queues, which the dashboard draws.
+  { name: 'starflow_sample_queues', setup: 'starflow.setup_queue_samples_cron()', status: 'warning' },
+]
 
 /** Looks at everything; a check that fails itself is a problem, and the others go on. */
 export async function examine(sql: Sql, options: DoctorOptions): Promise<Finding[]> {
@@ -163,20 +169,20 @@ async function checkJobs(sql: Sql): Promise<Finding[]> {
           select d.return_message from (
             select * from cron.job_run_details d where d.jobid = j.jobid and d.end_time is not null order by d.runid desc limit 1
           ) d where d.status = 'failed') as failure
-        from cron.job j where j.jobname = any (${JOBS})`
+        from cron.job j where j.jobname = any (${JOBS.map(({ name }) => name)})`
     : []
-  return JOBS.map((name): Finding => {
+  return JOBS.map(({ name, setup, status }): Finding => {
     const job = rows.find((row) => row.name === name)
     if (job?.active !== true) {
       return {
         check: 'cron jobs',
-        status: 'problem',
+        status,
         message: job === undefined ? `The job ${name} is not scheduled.` : `The job ${name} is switched off.`,
-        hint: `${extension.isThere ? '' : 'create extension pg_cron; '}select pgflow.setup_${name.replace(/^pgflow_/, '')}_cron()`,
+        hint: `${extension.isThere ? '' : 'create extension pg_cron; '}select ${setup}`,
       }
     }
     if (job.failure !== null)
-      return { check: 'cron jobs', status: 'problem', message: `The last run of ${name} failed: ${job.failure}` }
+      return { check: 'cron jobs', status, message: `The last run of ${name} failed: ${job.failure}` }
     return { check: 'cron jobs', status: 'ok', message: `${name} runs (${job.schedule}).` }
   })
 }

@@ -18,6 +18,9 @@ as $$
     select t.started_at, 'node_start', t.node_id, t.attempts_count, jsonb_build_object('attempt', t.attempts_count)
     from task t where t.step_type <> 'wait' and t.started_at is not null
     union all
+    -- A wait is never claimed: it begins where it opens.
+    select t.queued_at, 'node_start', t.node_id, 1, jsonb_build_object('attempt', 1) from task t where t.step_type = 'wait'
+    union all
     select a.ended_at, case when t.status = 'failed' and a.attempt = t.attempts_count then 'node_error' else 'node_retry' end, t.node_id, a.attempt,
            jsonb_build_object('attempt', a.attempt, 'reason', a.reason,
              'error', jsonb_strip_nulls(jsonb_build_object('name', a.error_name, 'message', a.error_message)))

@@ -1,4 +1,4 @@
-import { QueryCache, QueryClient } from '@tanstack/react-query'
+import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import { ApiError, isSignedOut } from './api-error.ts'
 import { reachability } from './reachability.ts'
 import { sessionQuery } from './session.ts'
@@ -10,11 +10,15 @@ const MAX_TRIES = 3
  * are none, say what to ask again. A request that is refused since nobody is signed in any longer ends the session.
  */
 export function createQueryClient(): QueryClient {
+  const endIfSignedOut = (error: unknown) => {
+    if (isSignedOut(error)) client.setQueryData(sessionQuery.queryKey, null)
+  }
   const client: QueryClient = new QueryClient({
+    mutationCache: new MutationCache({ onError: endIfSignedOut }),
     queryCache: new QueryCache({
       onError: (error) => {
         reachability.set(error instanceof ApiError)
-        if (isSignedOut(error)) client.setQueryData(sessionQuery.queryKey, null)
+        endIfSignedOut(error)
       },
       onSuccess: () => reachability.set(true),
     }),

@@ -1,5 +1,5 @@
 /** Whether the last request was answered at all. */
-export class Reachability {
+class Reachability {
   readonly #listeners = new Set<() => void>()
   #isReached = true
 

@@ -871,6 +871,10 @@ export interface operations {
                             status: "queued" | "running" | "paused" | "success" | "error" | "cancelled";
                             /** @description Only runners of this pool claim it; null: any runner. */
                             pool: string | null;
+                            /** @description Whether a runner has it, or may take it; a resumed run is paused and queued. Null: it is on step queues. */
+                            claimState: ("queued" | "claimed" | "running" | "paused" | "complete" | "failed" | "abandoned") | null;
+                            /** @description The runner that holds it. */
+                            leasedBy: string | null;
                             /** Format: date-time */
                             createdAt: string;
                             startedAt: string | null;
@@ -1005,6 +1009,10 @@ export interface operations {
                         status: "queued" | "running" | "paused" | "success" | "error" | "cancelled";
                         /** @description Only runners of this pool claim it; null: any runner. */
                         pool: string | null;
+                        /** @description Whether a runner has it, or may take it; a resumed run is paused and queued. Null: it is on step queues. */
+                        claimState: ("queued" | "claimed" | "running" | "paused" | "complete" | "failed" | "abandoned") | null;
+                        /** @description The runner that holds it. */
+                        leasedBy: string | null;
                         /** Format: date-time */
                         createdAt: string;
                         startedAt: string | null;
@@ -1072,8 +1080,8 @@ export interface operations {
                                 endedAt: string | null;
                             }[];
                         }[];
-                        /** @description The runner that holds it. */
-                        leasedBy: string | null;
+                        /** @description Since when it waits for a runner, or did when it was taken last. */
+                        queuedAt: string | null;
                         leaseUntil: string | null;
                     };
                 };
@@ -1103,6 +1111,10 @@ export interface operations {
                         status: "queued" | "running" | "paused" | "success" | "error" | "cancelled";
                         /** @description Only runners of this pool claim it; null: any runner. */
                         pool: string | null;
+                        /** @description Whether a runner has it, or may take it; a resumed run is paused and queued. Null: it is on step queues. */
+                        claimState: ("queued" | "claimed" | "running" | "paused" | "complete" | "failed" | "abandoned") | null;
+                        /** @description The runner that holds it. */
+                        leasedBy: string | null;
                         /** Format: date-time */
                         createdAt: string;
                         startedAt: string | null;
@@ -1170,8 +1182,8 @@ export interface operations {
                                 endedAt: string | null;
                             }[];
                         }[];
-                        /** @description The runner that holds it. */
-                        leasedBy: string | null;
+                        /** @description Since when it waits for a runner, or did when it was taken last. */
+                        queuedAt: string | null;
                         leaseUntil: string | null;
                     };
                 };
@@ -1308,6 +1320,10 @@ export interface operations {
                         status: "queued" | "running" | "paused" | "success" | "error" | "cancelled";
                         /** @description Only runners of this pool claim it; null: any runner. */
                         pool: string | null;
+                        /** @description Whether a runner has it, or may take it; a resumed run is paused and queued. Null: it is on step queues. */
+                        claimState: ("queued" | "claimed" | "running" | "paused" | "complete" | "failed" | "abandoned") | null;
+                        /** @description The runner that holds it. */
+                        leasedBy: string | null;
                         /** Format: date-time */
                         createdAt: string;
                         startedAt: string | null;
@@ -1375,8 +1391,8 @@ export interface operations {
                                 endedAt: string | null;
                             }[];
                         }[];
-                        /** @description The runner that holds it. */
-                        leasedBy: string | null;
+                        /** @description Since when it waits for a runner, or did when it was taken last. */
+                        queuedAt: string | null;
                         leaseUntil: string | null;
                     };
                 };
@@ -2415,13 +2431,15 @@ export interface operations {
                              * @description The id of the run.
                              */
                             runId: string;
+                            flow: string;
                             /**
                              * @description queue: step queues and their workers. runner: as a whole on a runner.
                              * @enum {string}
                              */
                             placement: "queue" | "runner";
                             step: string;
-                            openedAt: string | null;
+                            /** Format: date-time */
+                            openedAt: string;
                             /** @description When it times out; null: never. */
                             dueAt: string | null;
                         }[];

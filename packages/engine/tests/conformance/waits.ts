@@ -219,6 +219,8 @@ export function describeWaits(factory: AdapterFactory<QueueingStateAdapter>): vo
       const last = await pausedRun(adapter)
       const inbox = await adapter.listOpenWaits({ limit: 10 })
       expect(inbox.map(({ runId }) => runId)).toEqual([first.runId, last.runId])
+      const { templateId } = await readRun(adapter, first.runId)
+      expect(inbox[0]).toMatchObject({ nodeId: 'approve', templateId })
       expect(await adapter.listOpenWaits({ limit: 1 })).toHaveLength(1)
       expect(await adapter.listOpenWaits({ workspaceId: 'acme', limit: 10 })).toEqual(inbox)
       expect(await adapter.listOpenWaits({ workspaceId: 'globex', limit: 10 })).toEqual([])

@@ -73,7 +73,7 @@ export class QueuePlacement implements RunPlacement {
       this.#sql<StepRow[]>`
         select * from starflow.queue_run_steps(${runId}, ${MAX_INLINE_BYTES}, ${SHOWN_TASKS})`,
     ])
-    return { ...summary, ...run, steps: steps.map(stepView), leasedBy: null, leaseUntil: null }
+    return { ...summary, ...run, steps: steps.map(stepView), queuedAt: null, leaseUntil: null }
   }
 
   async has(scope: Scope, runId: string): Promise<true | undefined> {
@@ -169,13 +169,13 @@ export class QueuePlacement implements RunPlacement {
   }
 
   async openWaits(scope: Scope, limit: number): Promise<readonly OpenWait[]> {
-    const rows = await this.#sql<{ run_id: string; step_slug: string; opened_at: Date; due_at: Date | null }[]>`
-      select w.run_id, w.step_slug, w.opened_at, w.due_at from pgflow.open_waits w
+    const rows = await this.#sql<OpenWaitRow[]>`
+      select w.flow_slug, w.run_id, w.step_slug, w.opened_at, w.due_at from pgflow.open_waits w
       left join starflow.queue_runs q on q.run_id = w.run_id
       where ${workspaceOf(scope) ?? null}::text is null or q.workspace_id = ${workspaceOf(scope) ?? null}
       order by w.opened_at, w.run_id, w.step_slug limit ${limit}`
     return rows.map((row) => ({
-      ...{ runId: row.run_id, placement: 'queue', step: row.step_slug },
+      ...{ runId: row.run_id, flow: row.flow_slug, placement: 'queue', step: row.step_slug },
       openedAt: row.opened_at.toISOString(),
       dueAt: row.due_at?.toISOString() ?? null,
     }))
@@ -250,6 +250,14 @@ interface ListedRow extends QueueRunRow {
   readonly started_at_us: string
   /** False: where the look ended, no run of the list. */
   readonly is_found: boolean
+}
+
+interface OpenWaitRow {
+  readonly flow_slug: string
+  readonly run_id: string
+  readonly step_slug: string
+  readonly opened_at: Date
+  readonly due_at: Date | null
 }
 
 const NO_RUNS: ListedRuns = { runs: [], hasMore: false, lookedUntil: null, cursorBehind: async () => '' }

@@ -44,7 +44,7 @@ export function summaryOf(row: QueueRunRow): RunSummary {
     workspace: row.workspace_id,
     env: row.env,
     status: STATUSES[row.status],
-    pool: null,
+    ...{ pool: null, claimState: null, leasedBy: null },
     createdAt: row.started_at.toISOString(),
     startedAt: row.started_at.toISOString(),
     endedAt: instant(row.ended_at),

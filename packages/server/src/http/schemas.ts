@@ -1,4 +1,4 @@
-import { RUN_STATUSES } from '@starflow/engine'
+import { CLAIM_STATES, RUN_STATUSES } from '@starflow/engine'
 import { z } from 'zod'
 import { MAX_INLINE_BYTES, MAX_PAGE_SIZE, PAGE_SIZE } from '../numbers.ts'
 import { ATTEMPT_OUTCOMES, PLACEMENTS, STEP_STATUSES, TASK_STATUSES } from '../runs/run-placement.ts'
@@ -45,6 +45,13 @@ export const runSummary = z.object({
   env: z.string().nullable(),
   status: runStatus,
   pool: z.string().nullable().describe('Only runners of this pool claim it; null: any runner.'),
+  claimState: z
+    .enum(CLAIM_STATES)
+    .nullable()
+    .describe(
+      'Whether a runner has it, or may take it; a resumed run is paused and queued. Null: it is on step queues.',
+    ),
+  leasedBy: z.string().nullable().describe('The runner that holds it.'),
   createdAt: instant,
   startedAt: instant.nullable(),
   endedAt: instant.nullable(),
@@ -107,7 +114,7 @@ export const runDetail = runSummary.extend({
   outputBytes: bytes.nullable().describe('Null: there is none yet.'),
   cancelReason: z.string().nullable(),
   steps: z.array(stepView),
-  leasedBy: z.string().nullable().describe('The runner that holds it.'),
+  queuedAt: instant.nullable().describe('Since when it waits for a runner, or did when it was taken last.'),
   leaseUntil: instant.nullable(),
 })
 
@@ -145,9 +152,10 @@ export const runEvent = z.object({
 
 export const openWait = z.object({
   runId,
+  flow: slug,
   placement,
   step: slug,
-  openedAt: instant.nullable(),
+  openedAt: instant,
   dueAt: instant.nullable().describe('When it times out; null: never.'),
 })
 

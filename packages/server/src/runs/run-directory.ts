@@ -135,7 +135,7 @@ export class RunDirectory {
     const waits = await Promise.all(this.#placements.map((placement) => placement.openWaits(scope, limit)))
     return waits
       .flat()
-      .sort((left, right) => compareText(left.openedAt ?? '', right.openedAt ?? ''))
+      .sort((left, right) => compareText(left.openedAt, right.openedAt))
       .slice(0, limit)
   }
 
@@ -251,7 +251,7 @@ function compareText(left: string, right: string): number {
 }
 
 /** What the body of a wait token claims, which its placement then verifies. Undefined for what cannot be one. */
-function placementOfToken(token: string): string | undefined {
+export function placementOfToken(token: string): string | undefined {
   try {
     const body: unknown = JSON.parse(Buffer.from(token.split('.')[2] ?? '', 'base64url').toString('utf8'))
     return (body as { placement?: string }).placement

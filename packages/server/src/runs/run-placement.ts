@@ -1,5 +1,5 @@
 import type { Json, JsonObject, StepType } from '@starflow/dsl'
-import type { ResumeOutcome, RunStatus } from '@starflow/engine'
+import type { ClaimState, ResumeOutcome, RunStatus } from '@starflow/engine'
 import type { Scope } from '../workspace.ts'
 
 export const PLACEMENTS = ['queue', 'runner'] as const
@@ -106,6 +106,10 @@ export interface RunSummary {
   readonly env: string | null
   readonly status: RunStatus
   readonly pool: string | null
+  /** Whether a runner has it, or may take it; null of a run on step queues. */
+  readonly claimState: ClaimState | null
+  /** The runner that holds it. */
+  readonly leasedBy: string | null
   readonly createdAt: string
   readonly startedAt: string | null
   readonly endedAt: string | null
@@ -121,8 +125,8 @@ export interface RunDetail extends RunSummary {
   readonly outputBytes: number | null
   readonly cancelReason: string | null
   readonly steps: readonly StepView[]
-  /** Of a runner: who holds the run. */
-  readonly leasedBy: string | null
+  /** Since when it waits for a runner, or did when it was taken last; null of a run on step queues. */
+  readonly queuedAt: string | null
   readonly leaseUntil: string | null
 }
 
@@ -249,9 +253,11 @@ export const END_EVENTS: readonly string[] = ['run_completed', 'run_failed', 'ru
 
 export interface OpenWait {
   readonly runId: string
+  readonly flow: string
   readonly placement: Placement
   readonly step: string
-  readonly openedAt: string | null
+  readonly openedAt: string
+  /** When it times out; null: never. */
   readonly dueAt: string | null
 }
 

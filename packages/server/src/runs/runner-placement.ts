@@ -103,7 +103,7 @@ export class RunnerPlacement implements RunPlacement {
       ...{ input: input.value, inputBytes: input.bytes ?? 0, output: output.value, outputBytes: output.bytes },
       cancelReason: log.cancelReason,
       steps: log.steps(facts),
-      leasedBy: run.leasedBy,
+      queuedAt: run.queuedAt,
       leaseUntil: run.leaseUntil,
     }
   }
@@ -195,8 +195,8 @@ export class RunnerPlacement implements RunPlacement {
 
   async openWaits(scope: Scope, limit: number): Promise<readonly OpenWait[]> {
     const waits = await this.#adapter.listOpenWaits({ workspaceId: workspaceOf(scope), limit })
-    return waits.map(({ runId, nodeId, openedAt, dueAt }) => ({
-      ...{ runId, placement: 'runner', step: nodeId, openedAt, dueAt },
+    return waits.map(({ runId, nodeId, templateId, openedAt, dueAt }) => ({
+      ...{ runId, flow: templateId, placement: 'runner', step: nodeId, openedAt, dueAt },
     }))
   }
 
@@ -280,11 +280,11 @@ export class RunnerPlacement implements RunPlacement {
 }
 
 function summaryOf(run: ListedRun): RunSummary {
-  const { runId, templateId, workspaceId, env, status, runnerPool, createdAt, startedAt, error } = run
+  const { runId, templateId, workspaceId, env, status, runnerPool, claimState, leasedBy } = run
+  const { createdAt, startedAt, error } = run
   return {
     ...{ runId, flow: templateId, placement: 'runner', workspace: workspaceId, env, status, pool: runnerPool },
-    createdAt,
-    startedAt,
+    ...{ claimState, leasedBy, createdAt, startedAt },
     endedAt: run.completedAt ?? run.cancelledAt,
     error,
   }

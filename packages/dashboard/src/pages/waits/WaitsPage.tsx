@@ -70,7 +70,7 @@ function Wait({
   readonly isOpen: boolean
   readonly onToggle: () => void
 }) {
-  const { runId, step, openedAt, dueAt } = wait
+  const { runId, flow, placement, step, openedAt, dueAt } = wait
   return (
     <li className={styles.wait}>
       <div className={styles.line}>
@@ -79,14 +79,14 @@ function Wait({
             <Icon name="chevron" />
           </span>
           <span className={styles.step}>{step}</span>
-          <span className={styles.flow}>{wait.placement === 'queue' ? 'on step queues' : 'on a runner'}</span>
+          <span className={styles.flow}>
+            {flow} <span className={styles.placement}>{placement === 'queue' ? 'on step queues' : 'on a runner'}</span>
+          </span>
         </button>
         <span className={styles.times}>
-          {openedAt !== null && (
-            <span>
-              opened <RelativeTime at={openedAt} />
-            </span>
-          )}
+          <span>
+            opened <RelativeTime at={openedAt} />
+          </span>
           {dueAt === null ? <span>waits for ever</span> : <Due at={dueAt} />}
         </span>
         <Link to="/runs/$runId" params={{ runId }} search={{ step }} className={styles.run}>

@@ -5,6 +5,7 @@ import type {
   ClaimedRun,
   EnqueueSpec,
   HeldLease,
+  OpenWait,
   QueueingStateAdapter,
   ResumeOutcome,
   RunnerBeat,
@@ -233,7 +234,7 @@ export class LocalWorkflowStateAdapter implements QueueingStateAdapter {
     return this.#database.read((transaction) => waits.readWaits(transaction, runId))
   }
 
-  listOpenWaits(args: Parameters<QueueingStateAdapter['listOpenWaits']>[0]): Promise<readonly WaitRecord[]> {
+  listOpenWaits(args: Parameters<QueueingStateAdapter['listOpenWaits']>[0]): Promise<readonly OpenWait[]> {
     return this.#database.read((transaction) => waits.listOpenWaits(transaction, args))
   }
 

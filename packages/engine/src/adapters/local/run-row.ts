@@ -9,7 +9,7 @@ import type {
   RunRecord,
   RunStatus,
 } from '../../run-record.ts'
-import type { WaitRecord } from '../../state-adapter.ts'
+import type { OpenWait, WaitRecord } from '../../state-adapter.ts'
 
 /** A row of `workflow_runs`: JSON as text, instants in milliseconds. */
 export interface RunRow {
@@ -116,6 +116,21 @@ export function waitRecord(row: WaitRow): WaitRecord {
     status: row.status,
     payload: json(row.payload_json),
     openedAt: instant(row.opened_at),
+    dueAt: instant(row.due_at),
+  }
+}
+
+export interface OpenWaitRow extends Pick<WaitRow, 'run_id' | 'node_id' | 'due_at'> {
+  readonly template_id: string
+  readonly opened_at: number
+}
+
+export function openWaitRecord(row: OpenWaitRow): OpenWait {
+  return {
+    runId: row.run_id,
+    nodeId: row.node_id,
+    templateId: row.template_id,
+    openedAt: new Date(row.opened_at).toISOString(),
     dueAt: instant(row.due_at),
   }
 }

@@ -1,8 +1,8 @@
 import type { Json } from '@starflow/dsl'
-import type { ResumeOutcome, WaitRecord } from '../../state-adapter.ts'
+import type { OpenWait, ResumeOutcome, WaitRecord } from '../../state-adapter.ts'
 import { queueRun } from './run-changes.ts'
 import { hasEnded, openRun, type Writer } from './run-fence.ts'
-import { type RunRow, type WaitRow, waitRecord } from './run-row.ts'
+import { type OpenWaitRow, openWaitRecord, type RunRow, type WaitRow, waitRecord } from './run-row.ts'
 import type { Transaction } from './state-database.ts'
 
 export function openWait(
@@ -63,15 +63,16 @@ export function readWaits(transaction: Transaction, runId: string): WaitRecord[]
 export function listOpenWaits(
   transaction: Transaction,
   { workspaceId, limit }: { readonly workspaceId?: string | undefined; readonly limit: number },
-): WaitRecord[] {
+): OpenWait[] {
   return transaction
-    .all<WaitRow>(
-      `select w.* from workflow_waits w join workflow_runs r on r.id = w.run_id
+    .all<OpenWaitRow>(
+      `select w.run_id, w.node_id, r.template_id, w.opened_at, w.due_at
+       from workflow_waits w join workflow_runs r on r.id = w.run_id
        where w.status = 'open' and (:workspaceId is null or r.workspace_id = :workspaceId)
        order by w.opened_at, w.run_id, w.node_id limit :limit`,
       { workspaceId: workspaceId ?? null, limit },
     )
-    .map(waitRecord)
+    .map(openWaitRecord)
 }
 
 function findWait(transaction: Transaction, runId: string, nodeId: string): WaitRow | undefined {

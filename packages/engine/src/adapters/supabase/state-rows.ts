@@ -9,7 +9,14 @@ import type {
   RunRecord,
   RunStatus,
 } from '../../run-record.ts'
-import type { HeldLease, RunnerRecord, UnservedRun, WaitRecord, WorkerJobRecord } from '../../state-adapter.ts'
+import type {
+  HeldLease,
+  OpenWait,
+  RunnerRecord,
+  UnservedRun,
+  WaitRecord,
+  WorkerJobRecord,
+} from '../../state-adapter.ts'
 
 /** Rows of the schema `starflow` as REST sends them, and the records that they are. */
 
@@ -122,6 +129,21 @@ export function waitRecord(row: WaitRow): WaitRecord {
     status: row.status,
     payload: row.payload_json,
     openedAt: instantOrNull(row.opened_at),
+    dueAt: instantOrNull(row.due_at),
+  }
+}
+
+export interface OpenWaitRow extends Pick<WaitRow, 'run_id' | 'node_id' | 'due_at'> {
+  readonly template_id: string
+  readonly opened_at: string
+}
+
+export function openWait(row: OpenWaitRow): OpenWait {
+  return {
+    runId: row.run_id,
+    nodeId: row.node_id,
+    templateId: row.template_id,
+    openedAt: instant(row.opened_at),
     dueAt: instantOrNull(row.due_at),
   }
 }

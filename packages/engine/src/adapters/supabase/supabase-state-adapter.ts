@@ -7,6 +7,7 @@ import type {
   ClaimedRun,
   EnqueueSpec,
   HeldLease,
+  OpenWait,
   QueueingStateAdapter,
   ResumeOutcome,
   RunnerBeat,
@@ -33,6 +34,8 @@ import {
   heldLease,
   type ListedRunRow,
   listedRun,
+  type OpenWaitRow,
+  openWait,
   type RunnerRow,
   type RunRow,
   runEvent,
@@ -298,10 +301,10 @@ export class SupabaseWorkflowStateAdapter implements QueueingStateAdapter, Worke
     return (await this.#functions.rows<WaitRow>('read_waits', { run_id: runId })).map(waitRecord)
   }
 
-  async listOpenWaits(args: Parameters<QueueingStateAdapter['listOpenWaits']>[0]): Promise<readonly WaitRecord[]> {
+  async listOpenWaits(args: Parameters<QueueingStateAdapter['listOpenWaits']>[0]): Promise<readonly OpenWait[]> {
     const { workspaceId, limit } = args
     const given = { workspace_id: workspaceId, max_rows: limit }
-    return (await this.#functions.rows<WaitRow>('list_open_waits', given)).map(waitRecord)
+    return (await this.#functions.rows<OpenWaitRow>('list_open_waits', given)).map(openWait)
   }
 
   // Worker jobs.

@@ -1,6 +1,6 @@
 import type { QueueingStateAdapter } from '@starflow/engine'
 import { z } from 'zod'
-import { workspaceOf } from '../../workspace.ts'
+import { readLeases, readRunners, readUnservedRuns } from '../../runs/runner-views.ts'
 import { type Endpoint, endpoint } from '../endpoint.ts'
 import * as schema from '../schemas.ts'
 
@@ -28,19 +28,7 @@ export function runnerEndpoints(adapter: QueueingStateAdapter): Endpoint[] {
           }),
         },
       },
-      handle: async () => {
-        const runners = await adapter.listRunners()
-        return {
-          status: 200,
-          body: {
-            runners: runners.map(({ runnerPool, lastHeartbeat, ...rest }) => ({
-              ...rest,
-              pool: runnerPool,
-              lastHeartbeat: schema.iso(lastHeartbeat),
-            })),
-          },
-        }
-      },
+      handle: async () => ({ status: 200, body: { runners: await readRunners(adapter) } }),
     }),
     endpoint({
       ...{ id: 'listLeases', method: 'get', path: '/api/leases', tag, access: 'scope' },
@@ -65,21 +53,10 @@ export function runnerEndpoints(adapter: QueueingStateAdapter): Endpoint[] {
           }),
         },
       },
-      handle: async ({ scope, query }) => {
-        const leases = await adapter.listLeases({ workspaceId: workspaceOf(scope), limit: query.limit })
-        return {
-          status: 200,
-          body: {
-            leases: leases
-              // A run that has just ended keeps its lease until its runner has said all.
-              .filter(({ claimState }) => claimState === 'claimed' || claimState === 'running')
-              .map(({ runId, templateId, workspaceId, runnerId, claimState, claimAttempts, ...lease }) => ({
-                ...{ runId, flow: templateId, workspace: workspaceId, runner: runnerId, state: claimState },
-                ...{ claims: claimAttempts, leaseUntil: lease.leaseUntil, lastHeartbeat: lease.lastHeartbeat },
-              })),
-          },
-        }
-      },
+      handle: async ({ scope, query }) => ({
+        status: 200,
+        body: { leases: await readLeases(adapter, scope, query.limit) },
+      }),
     }),
     endpoint({
       ...{ id: 'listUnservedRuns', method: 'get', path: '/api/runners/unserved', tag, access: 'scope' },
@@ -102,17 +79,10 @@ export function runnerEndpoints(adapter: QueueingStateAdapter): Endpoint[] {
           }),
         },
       },
-      handle: async ({ scope, query }) => {
-        const runs = await adapter.listUnservedRuns({ workspaceId: workspaceOf(scope), limit: query.limit })
-        return {
-          status: 200,
-          body: {
-            runs: runs.map(({ runId, templateId, runnerPool, queuedAt, reason }) => ({
-              ...{ runId, flow: templateId, pool: runnerPool, queuedAt: schema.iso(queuedAt), reason },
-            })),
-          },
-        }
-      },
+      handle: async ({ scope, query }) => ({
+        status: 200,
+        body: { runs: await readUnservedRuns(adapter, scope, query.limit) },
+      }),
     }),
   ]
 }
