@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { resolveDenoBinary } from '@starflow/local'
 import { ROOT } from './repository.ts'
 
-const PACKAGES = ['errors', 'dsl', 'core', 'edge-worker']
+const PACKAGES = ['errors', 'tracing', 'dsl', 'core', 'edge-worker']
 
 const entries = [
   ...PACKAGES.map((name) => `packages/${name}/src/index.ts`),

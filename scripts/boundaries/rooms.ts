@@ -17,13 +17,14 @@ const DATABASE_DRIVERS = ['postgres', 'pg', 'libsql', 'better-sqlite3', 'node:sq
 /** Which room may import which package of ours. `errors` is a leaf; nothing imports `cli`. */
 export const ROOMS: Readonly<Record<string, Room>> = {
   errors: { folder: 'packages/errors/', mayImport: [] },
+  tracing: { folder: 'packages/tracing/', mayImport: ['errors'] },
   dsl: { folder: 'packages/dsl/', mayImport: ['errors'] },
   core: { folder: 'packages/core/', mayImport: ['errors', 'dsl'] },
-  'edge-worker': { folder: 'packages/edge-worker/', mayImport: ['errors', 'dsl', 'core'] },
-  functions: { folder: 'functions/', mayImport: ['errors', 'dsl', 'core', 'edge-worker'] },
+  'edge-worker': { folder: 'packages/edge-worker/', mayImport: ['errors', 'tracing', 'dsl', 'core'] },
+  functions: { folder: 'functions/', mayImport: ['errors', 'tracing', 'dsl', 'core', 'edge-worker'] },
   engine: {
     folder: 'packages/engine/',
-    mayImport: ['errors', 'dsl'],
+    mayImport: ['errors', 'tracing', 'dsl'],
     confined: {
       packages: DATABASE_DRIVERS,
       to: 'src/adapters/',
@@ -38,12 +39,24 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     mayImportTypesOf: ['dsl'],
     isBundled: true,
   },
-  server: { folder: 'packages/server/', mayImport: ['errors', 'dsl', 'core', 'engine', 'dashboard'] },
+  server: { folder: 'packages/server/', mayImport: ['errors', 'tracing', 'dsl', 'core', 'engine', 'dashboard'] },
   local: { folder: 'packages/local/', mayImport: ['errors'] },
   cli: {
     folder: 'packages/cli/',
     mayImport: [
-      ...['errors', 'dsl', 'core', 'edge-worker', 'engine', 'testing', 'client', 'dashboard', 'server', 'local'],
+      ...[
+        'errors',
+        'tracing',
+        'dsl',
+        'core',
+        'edge-worker',
+        'engine',
+        'testing',
+        'client',
+        'dashboard',
+        'server',
+        'local',
+      ],
     ],
     // The demo starts runs of a flow that lives there.
     mayImportTypesOf: ['functions'],

@@ -37,7 +37,8 @@ Where several are named, the first one that is set counts. What is missing is to
 const SERVER = `## Of a server
 
 Read by \`starflow server\`, from \`packages/server/src/config.ts\`. What is wrong is told all at once ([SF901](../errors/SF901.md)), before a
-port or a connection is opened. [Running the server](../operations/server.md) says how they go together.
+port or a connection is opened. [Running the server](../operations/server.md) says how they go together. The variables of OpenTelemetry
+are in [Traces](../operations/tracing.md).
 `
 
 const MEANINGS: Readonly<Record<string, string>> = {

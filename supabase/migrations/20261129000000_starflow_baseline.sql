@@ -1412,6 +1412,8 @@ create table pgflow.runs (
   -- Who started it, as the request's JWT says: what a signed-in person may see. Null for the server's own runs.
   owner uuid,
   idempotency_key text,
+  -- The span that started it. A null costs no byte: the bitmap of the row has the place anyway.
+  traceparent text,
   constraint runs_pkey primary key (run_id),
   constraint completed_at_is_after_started_at check (completed_at >= started_at),
   constraint cancelled_at_is_after_started_at check (cancelled_at >= started_at),
@@ -2940,6 +2942,7 @@ as $$
 declare
   v_now timestamptz := pgflow.clock();
   v_owner uuid := pgflow._caller_id();
+  v_traceparent text := pgflow._traceparent();
   v_steps integer;
   v_has_root_map boolean;
   v_has_waits boolean;
@@ -2976,8 +2979,8 @@ begin
   end if;
 
   with new_runs as (
-    insert into pgflow.runs (run_id, flow_slug, input, remaining_steps, started_at, owner, idempotency_key)
-    select coalesce(n.run_id, pgflow.new_run_id()), p_flow_slug, n.input, v_steps, v_now, v_owner, p_idempotency_key
+    insert into pgflow.runs (run_id, flow_slug, input, remaining_steps, started_at, owner, idempotency_key, traceparent)
+    select coalesce(n.run_id, pgflow.new_run_id()), p_flow_slug, n.input, v_steps, v_now, v_owner, p_idempotency_key, v_traceparent
     from unnest(p_run_ids, p_inputs) n(run_id, input)
     on conflict do nothing
     returning run_id, input, nextval('pgflow.counted_runs_started')
@@ -3054,6 +3057,28 @@ begin
       || case when p_state.skip_reason = 'handler_failed' then jsonb_build_object('error_message', p_state.error_message)
               else jsonb_build_object('flow_slug', p_state.flow_slug) end
   end;
+end $$;
+
+-- 40_run/_traceparent.sql
+-- The span that a start belongs to (W3C traceparent): what its caller has set for this transaction, or the header of its request, where
+-- an API stands in front. Null for none, and for what is no traceparent; that costs a look at two settings.
+create function pgflow._traceparent()
+returns text
+language plpgsql stable
+as $$
+declare
+  v_traceparent text := nullif(current_setting('pgflow.traceparent', true), '');
+  v_headers text;
+begin
+  if v_traceparent is null then
+    v_headers := current_setting('request.headers', true);
+    if v_headers is null or position('"traceparent"' in v_headers) = 0 then
+      return null;
+    end if;
+    v_traceparent := v_headers::jsonb ->> 'traceparent';
+  end if;
+  return case when length(v_traceparent) <= 128
+                and v_traceparent ~ '^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$' then v_traceparent end;
 end $$;
 
 -- 40_run/_unused_message_id.sql
@@ -5087,6 +5112,7 @@ create table starflow.workflow_runs (
   completed_at timestamptz,
   cancelled_at timestamptz,
   duration_ms integer,
+  traceparent text,
   constraint workflow_runs_pkey primary key (id),
   constraint workflow_runs_definition_id_fkey foreign key (definition_id) references starflow.workflow_definitions (id),
   constraint workflow_runs_status_is_known check (status in ('queued', 'running', 'paused', 'success', 'error', 'cancelled')),
@@ -5143,6 +5169,7 @@ comment on column starflow.workflow_runs.last_heartbeat is 'When the lease was r
 comment on column starflow.workflow_runs.claim_attempts is 'Grows with every claim and never shrinks.';
 comment on column starflow.workflow_runs.queued_at is 'When it was queued last: claims go by it.';
 comment on column starflow.workflow_runs.available_at is 'Not claimed before this.';
+comment on column starflow.workflow_runs.traceparent is 'The span that started it (W3C Trace Context); null without tracing.';
 comment on column starflow.workflow_runs.started_at is 'When a runner executed it first.';
 comment on column starflow.workflow_runs.completed_at is 'When it succeeded or failed.';
 
@@ -5756,7 +5783,7 @@ comment on function starflow.complete_worker_job(uuid, text, integer, jsonb, tex
 -- 70_engine/enqueue_run.sql
 create function starflow.enqueue_run(
   run_id uuid, template_id text, workspace_id text, env text, input jsonb, definition_id uuid default null, runner_pool text default null,
-  idempotency_key text default null, delay_ms bigint default 0)
+  idempotency_key text default null, delay_ms bigint default 0, traceparent text default null)
 returns table (id uuid, created boolean)
 language plpgsql
 set search_path = ''
@@ -5767,11 +5794,11 @@ begin
   -- Whichever unique index is met: who inserts the same at this moment is waited for, and then found.
   insert into starflow.workflow_runs as r (
     id, template_id, workspace_id, env, input, definition_id, runner_pool, idempotency_key, status, claim_state, claim_state_at, created_at,
-    queued_at, available_at)
+    queued_at, available_at, traceparent)
   values (
     enqueue_run.run_id, enqueue_run.template_id, enqueue_run.workspace_id, enqueue_run.env, coalesce(enqueue_run.input, 'null'),
     enqueue_run.definition_id, enqueue_run.runner_pool, enqueue_run.idempotency_key, 'queued', 'queued', pgflow.clock(), pgflow.clock(),
-    pgflow.clock(), pgflow.clock() + starflow._milliseconds(delay_ms))
+    pgflow.clock(), pgflow.clock() + starflow._milliseconds(delay_ms), enqueue_run.traceparent)
   on conflict do nothing;
   if found then
     perform nextval('starflow.counted_runs_started');
@@ -5789,7 +5816,7 @@ begin
   perform starflow._check_same_run(v_run, enqueue_run.template_id, enqueue_run.workspace_id, enqueue_run.env);
   return query values (v_run.id, false);
 end $$;
-comment on function starflow.enqueue_run(uuid, text, text, text, jsonb, uuid, text, text, bigint) is
+comment on function starflow.enqueue_run(uuid, text, text, text, jsonb, uuid, text, text, bigint, text) is
   'Queues a run. The same id, or the same idempotency key in its workspace and env, gives the run that is there.';
 
 -- 70_engine/enqueue_worker_job.sql
@@ -6250,7 +6277,8 @@ comment on function starflow.on_run_resumed(uuid, text, integer) is 'A paused ru
 -- 70_engine/on_run_start.sql
 create function starflow.on_run_start(
   run_id uuid, template_id text, workspace_id text, env text, input jsonb, definition_id uuid default null,
-  runner_id text default null, claim_attempts integer default null)
+  runner_id text default null, claim_attempts integer default null,
+  traceparent text default null)
 returns void
 language plpgsql
 set search_path = ''
@@ -6261,10 +6289,12 @@ begin
   -- Who has a claim has a run.
   if on_run_start.runner_id is null then
     insert into starflow.workflow_runs as r (
-      id, template_id, workspace_id, env, input, definition_id, status, claim_state, claim_state_at, created_at, started_at)
+      id, template_id, workspace_id, env, input, definition_id, status, claim_state, claim_state_at, created_at, started_at,
+      traceparent)
     values (
       on_run_start.run_id, on_run_start.template_id, on_run_start.workspace_id, on_run_start.env, coalesce(on_run_start.input, 'null'),
-      on_run_start.definition_id, 'running', 'running', pgflow.clock(), pgflow.clock(), pgflow.clock())
+      on_run_start.definition_id, 'running', 'running', pgflow.clock(), pgflow.clock(), pgflow.clock(),
+      on_run_start.traceparent)
     on conflict (id) do nothing;
     if found then
       perform nextval('starflow.counted_runs_started');
@@ -6285,7 +6315,7 @@ begin
     perform starflow._append_event(on_run_start.run_id, 'run_started', null, null);
   end if;
 end $$;
-comment on function starflow.on_run_start(uuid, text, text, text, jsonb, uuid, text, integer) is
+comment on function starflow.on_run_start(uuid, text, text, text, jsonb, uuid, text, integer, text) is
   'The run begins to execute: inserts it when it was never enqueued, else moves it from claimed to running. A paused run keeps its status until on_run_resumed.';
 
 -- 70_engine/on_variable_set.sql
@@ -7900,7 +7930,8 @@ comment on function starflow.setup_queue_samples_cron(text) is 'Schedules sample
 -- One transaction with start_flow. The row comes first: of two starts with one key the second waits for the first here, and
 -- then is given its run.
 create function starflow.start_queue_run(
-  workspace_id text, env text, flow_slug text, input jsonb, idempotency_key text default null, delay_ms bigint default 0)
+  workspace_id text, env text, flow_slug text, input jsonb, idempotency_key text default null, delay_ms bigint default 0,
+  traceparent text default null)
 returns table (run_id uuid, created boolean)
 language plpgsql
 set search_path = ''
@@ -7922,12 +7953,15 @@ begin
     return query values (v_existing.run_id, false);
     return;
   end if;
+  if start_queue_run.traceparent is not null then
+    perform set_config('pgflow.traceparent', start_queue_run.traceparent, true);
+  end if;
   perform pgflow.start_flow(start_queue_run.flow_slug, start_queue_run.input, v_run_id,
     start_at => case when delay_ms > 0 then pgflow.clock() + starflow._milliseconds(delay_ms) end);
   return query values (v_run_id, true);
 end $$;
-comment on function starflow.start_queue_run(text, text, text, jsonb, text, bigint) is
-  'Starts a run in queue placement for a workspace. The same idempotency key in its workspace and env gives the run that it started.';
+comment on function starflow.start_queue_run(text, text, text, jsonb, text, bigint, text) is
+  'Starts a run in queue placement for a workspace, within the trace of traceparent. The same idempotency key in its workspace and env gives the run that it started.';
 
 -- 75_server/take_alert_messages.sql
 -- For lease_ms they are the caller's; when it ends without a word, another one takes them.
@@ -8164,7 +8198,7 @@ create function starflow._mirrored_run(p_run starflow.workflow_runs)
 returns jsonb
 language sql stable
 set search_path = '' set timezone = 'UTC'
-return to_jsonb(p_run) - '{input,output,checkpoint_json,idempotency_key,lease_until,last_heartbeat}'::text[];
+return to_jsonb(p_run) - '{input,output,checkpoint_json,idempotency_key,traceparent,lease_until,last_heartbeat}'::text[];
 
 -- 80_mirror/mark_outbox_applied.sql
 create function starflow.mark_outbox_applied(ids bigint[])

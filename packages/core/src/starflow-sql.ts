@@ -239,6 +239,13 @@ export class StarflowSql {
     return row?.input ?? null
   }
 
+  /** The span that started a run (W3C Trace Context); null where nobody said one. */
+  async traceparent(runId: string): Promise<string | null> {
+    const [row] = await this.#sql<{ traceparent: string | null }[]>`
+      select traceparent from pgflow.runs where run_id = ${runId}`
+    return row?.traceparent ?? null
+  }
+
   /** How many tasks a step of a run has: the elements of a map. */
   async stepSize(runId: string, stepSlug: string): Promise<number> {
     const [row] = await this.#sql<{ initial_tasks: number | null }[]>`

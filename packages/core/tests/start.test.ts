@@ -12,6 +12,40 @@ const { sql } = database
 let count = 0
 const compile = (steps: Record<string, StepSketch>) => CompiledFlow.compileShape(sql, `start${++count}`, shape(steps))
 
+describe('the span of a start', () => {
+  const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+  /** The span of a run that is started with these settings. */
+  const kept = async (settings: Record<string, string>) => {
+    const flow = await compile({ a: {} })
+    return await sql.begin(async (tx) => {
+      for (const [name, value] of Object.entries(settings)) await tx`select set_config(${name}, ${value}, true)`
+      const runs = await tx`select traceparent from pgflow.start_flows(${flow.slug}, '[1, 2]')`
+      return runs.map((run) => run.traceparent)
+    })
+  }
+
+  test('is what its caller has set, or the header of its request, and stays with each run', async () => {
+    expect(await kept({ 'pgflow.traceparent': TRACEPARENT })).toEqual([TRACEPARENT, TRACEPARENT])
+    const headers = JSON.stringify({ accept: '*/*', traceparent: TRACEPARENT })
+    expect(await kept({ 'request.headers': headers })).toEqual([TRACEPARENT, TRACEPARENT])
+    const other = TRACEPARENT.replace('b7', 'b8')
+    expect(await kept({ 'request.headers': headers, 'pgflow.traceparent': other })).toEqual([other, other])
+  })
+
+  test.each([
+    ['none', ''],
+    ['of no trace', TRACEPARENT.replace(/-0af.{29}-/, `-${'0'.repeat(32)}-`)],
+    ['of no span', TRACEPARENT.replace(/-b7.{14}-/, `-${'0'.repeat(16)}-`)],
+    ['of a version that cannot be', TRACEPARENT.replace(/^00/, 'ff')],
+    ['in capitals', TRACEPARENT.toUpperCase()],
+    ['that is anything else', `'; drop table runs; --`],
+    ['that is too long', `${TRACEPARENT}-${'x'.repeat(100)}`],
+  ])('is null for one %s', async (_, traceparent) => {
+    expect(await kept({ 'pgflow.traceparent': traceparent })).toEqual([null, null])
+    expect(await kept({ 'request.headers': JSON.stringify({ traceparent }) })).toEqual([null, null])
+  })
+})
+
 describe('start_flow', () => {
   test('gives the run back, with its first tasks queued', async () => {
     const flow = await compile({ a: {}, b: { after: ['a'] } })

@@ -1,6 +1,8 @@
+import type { OpenSpan } from '@starflow/tracing'
 import type { WorkerEventBody } from './events.ts'
 import { MAX_TIMER_MS, TIMEOUT_GRACE_MS } from './numbers.ts'
 import { completedOutcome, failedOutcome, releaseOutcome, type TaskOutcome } from './task-outcome.ts'
+import { endTaskSpan, type TaskSpans } from './task-span.ts'
 import { SettledInTransaction } from './transactional-step.ts'
 import type { ClaimedWork, Work } from './work.ts'
 import { attemptOf, subjectOf } from './work-identity.ts'
@@ -11,6 +13,8 @@ export interface ExecutorOptions {
   readonly shutdownSignal: AbortSignal
   readonly onOutcome: (outcome: TaskOutcome) => void
   readonly emit: (event: WorkerEventBody) => void
+  /** Undefined where nobody traces. */
+  readonly spans?: () => TaskSpans | undefined
   readonly now?: () => number
 }
 
@@ -63,8 +67,19 @@ export class Executor {
   }
 
   async #run(task: ClaimedWork, limits: AttemptLimits): Promise<TaskOutcome> {
+    const spans = this.#options.spans?.()
+    if (spans === undefined) return await this.#attempt(task, limits, undefined)
+    // Its parent is looked up within the limits of the attempt: a database that does not answer is no reason to go beyond them.
+    const span = await Promise.race([spans.begin(task), limits.graceOver])
+    if (span === 'abandoned') return await this.#attempt(task, limits, undefined)
+    const outcome = await this.#attempt(task, limits, span)
+    endTaskSpan(span, outcome)
+    return outcome
+  }
+
+  async #attempt(task: ClaimedWork, limits: AttemptLimits, span: OpenSpan | undefined): Promise<TaskOutcome> {
     const startedAt = this.#now()
-    const ended = await Promise.race([this.#invoke(task, limits.signal), limits.graceOver])
+    const ended = await Promise.race([this.#invoke(task, limits.signal, span), limits.graceOver])
     limits.clear()
     const durationMs = Math.round(this.#now() - startedAt)
     if (ended === 'abandoned') {
@@ -94,9 +109,11 @@ export class Executor {
   }
 
   /** Never rejects, and never lives on the handler's mercy: a thenable that throws is an outcome like any other. */
-  async #invoke(task: ClaimedWork, signal: AbortSignal): Promise<Ended> {
+  async #invoke(task: ClaimedWork, signal: AbortSignal, span: OpenSpan | undefined): Promise<Ended> {
+    const { work } = this.#options
     try {
-      return { ok: true, value: await this.#options.work.invoke(task, signal) }
+      const handled = span === undefined ? work.invoke(task, signal) : span.run(() => work.invoke(task, signal))
+      return { ok: true, value: await handled }
     } catch (error) {
       return { ok: false, error }
     }

@@ -15,6 +15,7 @@ export type WorkerSql = Pick<
   | 'requeueStalledTasks'
   | 'flowInput'
   | 'stepSize'
+  | 'traceparent'
   | 'reportStartFailure'
   | 'findWorkerQueue'
   | 'settleAndReadMessages'

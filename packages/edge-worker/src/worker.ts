@@ -1,4 +1,5 @@
 import type { StarflowError } from '@starflow/errors'
+import { openTracing } from '@starflow/tracing'
 import { createWork } from './create-work.ts'
 import { databaseReason } from './database-reason.ts'
 import { errorParts } from './error-parts.ts'
@@ -12,6 +13,7 @@ import { Poller } from './poller.ts'
 import { type Started, startUp } from './startup.ts'
 import type { Subscription } from './subscription.ts'
 import type { LazySupabaseClient } from './supabase-client.ts'
+import { TaskSpans } from './task-span.ts'
 import type { Work } from './work.ts'
 import type { ResolvedWorkerConfig } from './worker-config.ts'
 import { refusedSql, type WorkerConnections } from './worker-connections.ts'
@@ -55,6 +57,7 @@ export class Worker {
   readonly #executor: Executor
   #poller: Poller | undefined
   #heartbeat: Heartbeat | undefined
+  #spans: TaskSpans | undefined
   #halfLife: ReturnType<typeof setTimeout> | undefined
   #drainLimit: ReturnType<typeof setTimeout> | undefined
   #starting: Promise<'running' | 'fenced'> | undefined
@@ -91,6 +94,7 @@ export class Worker {
       work: this.#work,
       shutdownSignal: this.#shutdown.signal,
       emit: (event) => this.#emit(event),
+      spans: () => this.#spans,
       onOutcome: (outcome) => {
         if (outcome.kind === 'release') this.#released++
         else if (outcome.kind === 'settled') this.#completed += Number(outcome.accepted)
@@ -152,6 +156,8 @@ export class Worker {
       })
       this.#registered = true
       this.#queueName = started.queueName
+      const tracing = await openTracing()
+      this.#spans = tracing && new TaskSpans(tracing, sql, workerId, started.queueName)
     } catch (error) {
       await this.#reportStartFailure(error)
       await this.#abandonStart()
@@ -297,6 +303,7 @@ export class Worker {
       this.#options.sql.markWorkerStopped(this.#options.workerId).catch(() => {}),
       FAREWELL_MS,
     )
+    await within(this.#spans?.flush().catch(() => {}) ?? Promise.resolve(), FAREWELL_MS)
     await this.#options.connections.close(FAREWELL_MS)
     this.#finish()
     this.#emit({

@@ -50,6 +50,8 @@ export interface RunRecord {
   readonly lastHeartbeat: string | null
   readonly claimAttempts: number
   readonly checkpoint: Checkpoint | null
+  /** The span that started it (W3C Trace Context); null without tracing. */
+  readonly traceparent: string | null
   readonly createdAt: string
   readonly queuedAt: string | null
   readonly availableAt: string | null
@@ -60,7 +62,7 @@ export interface RunRecord {
 }
 
 /** A run in a list: without what may be long. */
-export type ListedRun = Omit<RunRecord, 'input' | 'output' | 'checkpoint'>
+export type ListedRun = Omit<RunRecord, 'input' | 'output' | 'checkpoint' | 'traceparent'>
 
 /** What is kept of a run while it is paused: enough to tell what it waits for, and the author's variables. */
 export interface Checkpoint {

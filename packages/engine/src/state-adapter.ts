@@ -126,6 +126,8 @@ export interface RunStart {
   readonly env: string
   readonly input: Json
   readonly definitionId: string | null
+  /** The span that starts it: spans of its nodes are children of it, whoever executes them. */
+  readonly traceparent?: string | null | undefined
 }
 
 /** Where queued runs are put and taken. */

@@ -156,6 +156,8 @@ export const ERROR_CODES = {
   SF943: 'WorkerJobLostError',
   SF944: 'WorkerJobNotFoundError',
   SF945: 'WorkerJobFailedError',
+  SF951: 'TracingSettingsError',
+  SF952: 'TracingNotInstalledError',
 } as const
 
 export type ErrorCode = keyof typeof ERROR_CODES

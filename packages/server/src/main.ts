@@ -11,6 +11,8 @@ import {
   type RunnerEvent,
   type RunnerOptions,
 } from '@starflow/engine'
+import type { Tracing } from '@starflow/tracing'
+import { type StartedTracing, startTracing } from '@starflow/tracing/sdk'
 import { type OpenStorage, openStorage } from './adapters/open-storage.ts'
 import { AlertWatch } from './alerts/alert-watch.ts'
 import { Authenticator } from './auth/authenticator.ts'
@@ -82,14 +84,16 @@ export interface RunningServer {
  * Starts a process of Starflow by its environment: the composition root, the only place where concrete adapters are put
  * together. When it fails nothing is left open.
  *
- * @throws StarflowError SF901 for the configuration, SF920 for starflow.yaml, and what storage, port and flows are refused with
+ * @throws StarflowError SF901 for the configuration, SF920 for starflow.yaml, SF951 for tracing, and what storage, port and flows are refused with
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const env = options.env ?? process.env
   const config = readConfig(env)
   const log = options.log ?? createLog({ level: config.logLevel, serviceId: config.serviceId, role: config.role })
   const storage = await openStorage(config.storage, config.serviceId)
+  let traced: StartedTracing | undefined
   try {
+    traced = await startTracing(env, config.serviceId)
     const declarations =
       options.hasTriggers === false
         ? NO_DECLARATIONS
@@ -98,8 +102,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
             compiledFlows: ((await storage.queues?.operations.compiledFlows()) ?? []).map(({ flow }) => flow),
             env: ROLES[config.role].webhooks ? env : undefined,
           })
-    return await compose(config, declarations, storage, { ...options, env }, log)
+    return await compose(config, declarations, storage, { ...options, env }, log, traced)
   } catch (error) {
+    await traced?.shutdown().catch(() => {})
     await storage.close()
     throw error
   }
@@ -111,9 +116,11 @@ async function compose(
   storage: OpenStorage,
   options: ServerOptions & { readonly env: Env },
   log: ServerLog,
+  traced: StartedTracing | undefined,
 ): Promise<RunningServer> {
   const role = ROLES[config.role]
   const { store, queues, databaseId } = storage
+  const tracing = traced?.tracing
   const { adapter, mirror } = await openMirror(config, storage, log)
   const runnerId = `${config.serviceId}@${hostname()}-${randomUUID().slice(0, 8)}`
   const waitHost = createWaitHost(config.waitTokenKeys, options.waitListeners ?? [], log)
@@ -130,7 +137,7 @@ async function compose(
     processMetrics.onRunnerEvent(event)
   }
   const runner = role.claimLoop
-    ? createRunner({ ...config, concurrency }, served, { adapter, waitHost, runnerId, onEvent: onRunnerEvent })
+    ? createRunner({ ...config, concurrency }, served, { adapter, waitHost, runnerId, tracing, onEvent: onRunnerEvent })
     : undefined
 
   const streams = new AbortController()
@@ -150,7 +157,7 @@ async function compose(
   const metricsTokens = [metricsToken, apiToken].flatMap((token) => token ?? [])
   const metrics: MetricsParts = { process: processMetrics, database: new DatabaseMetrics(storage.metrics) }
   const catalog = new FlowCatalog(options.flows)
-  const runs = createRuns(config, storage, catalog, served)
+  const runs = createRuns(config, storage, catalog, served, tracing)
   const triggers = createTriggers(config, declarations, storage, { runs, catalog, env: options.env, log })
   const app = createApp({
     endpoints:
@@ -162,7 +169,7 @@ async function compose(
             triggers: declarations.triggers,
             ...{ operations: queues?.operations, webhooks: triggers.receiver, workerJobs: storage.workerJobs, mirror },
           }),
-    ...{ log, authenticator, trustedProxies: config.trustedProxies, stopped: streams.signal },
+    ...{ log, tracing, authenticator, trustedProxies: config.trustedProxies, stopped: streams.signal },
     metricsAuthenticator: new MetricsAuthenticator(metricsTokens, guesses),
     onAnswered: (endpoint, status, seconds) => processMetrics.onAnswered(endpoint, status, seconds),
     checkAnswers: options.checkAnswers ?? false,
@@ -185,7 +192,10 @@ async function compose(
     ),
     listen: () => listen(app, config.host, config.port),
     stopStreams: () => streams.abort(),
-    closeStorage: () => storage.close(),
+    closeStorage: async () => {
+      await storage.close()
+      await traced?.shutdown().catch((error: unknown) => log.warn(errorFields(error), 'the last spans were not sent'))
+    },
   })
   await server.start()
   const { url } = server
@@ -201,7 +211,7 @@ async function compose(
 function createRunner(
   { concurrency, runnerPool }: Pick<ServerConfig, 'runnerPool'> & { readonly concurrency: number },
   served: ServedFlows,
-  parts: Pick<RunnerOptions, 'adapter' | 'waitHost' | 'onEvent'> & { readonly runnerId: string },
+  parts: Pick<RunnerOptions, 'adapter' | 'waitHost' | 'tracing' | 'onEvent'> & { readonly runnerId: string },
 ): Runner {
   return new Runner(served.flows, {
     ...parts,
@@ -216,9 +226,10 @@ function createRuns(
   { adapter, queues }: OpenStorage,
   flows: FlowCatalog,
   served: ServedFlows,
+  tracing: Tracing | undefined,
 ): RunDirectory {
   const runner = new RunnerPlacement({ adapter, flows, served, waitTokenKeys, now: Date.now })
-  return new RunDirectory(queues === undefined ? [runner] : [queues.placement, runner], flows)
+  return new RunDirectory(queues === undefined ? [runner] : [queues.placement, runner], flows, tracing)
 }
 
 function createOverview({ statistics, queues, adapter }: OpenStorage, mirror: Mirror | undefined): Overview {

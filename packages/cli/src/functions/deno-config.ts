@@ -4,7 +4,7 @@ import { join, relative, resolve, sep } from 'node:path'
 import type { Project } from '../project/project.ts'
 
 /** Our packages that a worker function and its flows may import. */
-const OUR_PACKAGES = ['core', 'dsl', 'edge-worker', 'errors'].map((name) => `@starflow/${name}`)
+const OUR_PACKAGES = ['core', 'dsl', 'edge-worker', 'errors', 'tracing'].map((name) => `@starflow/${name}`)
 
 interface PackageJson {
   readonly version?: string

@@ -1,6 +1,7 @@
 import { relative } from 'node:path'
 import { type EngineOptions, type QueueingStateAdapter, requireSubstrate, type Substrate } from '@starflow/engine'
 import postgres from 'postgres'
+import { withTracing } from './traced-start.ts'
 import { readWaitTokenKey, type WaitTokenKeySource } from './wait-token-key.ts'
 
 /** Where runs are kept, opened, with what an engine on it needs. */
@@ -10,8 +11,8 @@ export interface RunStore {
   readonly place: string
   /** False where nothing is left when the process ends. */
   readonly isKept: boolean
-  /** What handlers are given besides. */
-  readonly resources: Pick<EngineOptions, 'sql'>
+  /** What handlers are given besides, and who is told of their spans. */
+  readonly resources: Pick<EngineOptions, 'sql' | 'tracing'>
   readonly waitTokenKey: WaitTokenKeySource
 }
 
@@ -26,12 +27,14 @@ const HANDLER_CONNECTIONS = 4
  */
 export async function withRunStore<T>(work: (store: RunStore) => Promise<T>, options = { memory: false }): Promise<T> {
   const { env } = process
-  const { store, close } = options.memory ? await openMemory(env) : await openStore(requireSubstrate(env), env)
-  try {
-    return await work(store)
-  } finally {
-    await close()
-  }
+  return await withTracing(async (tracing) => {
+    const { store, close } = options.memory ? await openMemory(env) : await openStore(requireSubstrate(env), env)
+    try {
+      return await work({ ...store, resources: { ...store.resources, tracing } })
+    } finally {
+      await close()
+    }
+  })
 }
 
 interface OpenedStore {

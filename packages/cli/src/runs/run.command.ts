@@ -18,6 +18,7 @@ import { describeRun, showOutcome } from './run-outcome.ts'
 import { RunProgress } from './run-progress.ts'
 import { type RunStore, withRunStore } from './run-store.ts'
 import { createRunView } from './run-view.ts'
+import { startTraced } from './traced-start.ts'
 
 interface RunOptions {
   readonly input?: string
@@ -124,11 +125,23 @@ async function runOn(
 async function makeRun(store: RunStore, engine: Engine, flow: AnyFlow, options: RunOptions): Promise<RunRecord> {
   const input = await checkedInput(flow, options.input)
   const { definitionId } = await engine.serve(flow)
-  const { runId } = await store.adapter.enqueueRun({
-    runId: options.id === undefined ? randomUUID() : checkRunId(options.id),
-    ...{ templateId: flow.slug, workspaceId: options.workspace, env: DEFAULT_ENV, input, definitionId },
-    ...{ runnerPool: options.pool, idempotencyKey: options.idempotencyKey, delayMs: TAKE_UP_MS },
-  })
+  const { runId } = await startTraced(
+    store.resources.tracing,
+    { flow: flow.slug, placement: 'runner', workspace: options.workspace },
+    (traceparent) =>
+      store.adapter.enqueueRun({
+        runId: options.id === undefined ? randomUUID() : checkRunId(options.id),
+        ...{
+          templateId: flow.slug,
+          workspaceId: options.workspace,
+          env: DEFAULT_ENV,
+          input,
+          definitionId,
+          traceparent,
+        },
+        ...{ runnerPool: options.pool, idempotencyKey: options.idempotencyKey, delayMs: TAKE_UP_MS },
+      }),
+  )
   return await requireRun(store, runId)
 }
 

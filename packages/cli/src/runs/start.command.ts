@@ -10,6 +10,7 @@ import { chooseFlow } from './choose-flow.ts'
 import { createEngine } from './execute-run.ts'
 import { checkRunId } from './run-id-argument.ts'
 import { withRunStore } from './run-store.ts'
+import { startTraced, withTracing } from './traced-start.ts'
 
 interface StartOptions {
   readonly input?: string
@@ -79,11 +80,17 @@ async function startOnRunner(module: string | undefined, options: StartOptions):
       shutdownSignal: new AbortController().signal,
     })
     const { definitionId } = await engine.serve(flow)
-    const { runId, created } = await store.adapter.enqueueRun({
-      runId: options.id === undefined ? randomUUID() : checkRunId(options.id),
-      ...{ templateId: flow.slug, workspaceId: options.workspace, env: DEFAULT_ENV, input, definitionId, delayMs },
-      ...{ runnerPool: options.pool, idempotencyKey: options.idempotencyKey },
-    })
+    const { workspace } = options
+    const { runId, created } = await startTraced(
+      store.resources.tracing,
+      { flow: flow.slug, placement: 'runner', workspace },
+      (traceparent) =>
+        store.adapter.enqueueRun({
+          runId: options.id === undefined ? randomUUID() : checkRunId(options.id),
+          ...{ templateId: flow.slug, workspaceId: workspace, env: DEFAULT_ENV, input, definitionId, delayMs },
+          ...{ runnerPool: options.pool, idempotencyKey: options.idempotencyKey, traceparent },
+        }),
+    )
     return { runId, flow: flow.slug, placement: 'runner', created }
   })
 }
@@ -92,12 +99,20 @@ async function startOnQueues(module: string | undefined, options: StartOptions):
   const flow = chooseFlow(await loadFlows(module === undefined ? [] : [module]), options.flow)
   const input = await checkedInput(flow, options.input)
   const id = options.id === undefined ? null : checkRunId(options.id)
-  return await withDatabase(options, async ({ sql }) => {
-    const [run] = await sql<[{ runId: string }]>`
-      select run_id as "runId" from pgflow.start_flow(
-        ${flow.slug}, ${JSON.stringify(input)}::text::jsonb, ${id}::uuid, ${options.idempotencyKey ?? null})`
-    return { runId: run.runId, flow: flow.slug, placement: 'queue' }
-  })
+  return await withTracing((tracing) =>
+    withDatabase(options, async ({ sql }) => {
+      const { runId } = await startTraced(tracing, { flow: flow.slug, placement: 'queue' }, async (traceparent) => {
+        // One statement is one transaction, in which the start finds the setting; the slug waits for it.
+        const [run] = await sql<[{ runId: string }]>`
+          select s.run_id as "runId"
+          from (select set_config('pgflow.traceparent', ${traceparent ?? ''}, true)) c(traceparent)
+          cross join lateral pgflow.start_flow(case when c.traceparent is not null then ${flow.slug} end,
+            ${JSON.stringify(input)}::text::jsonb, ${id}::uuid, ${options.idempotencyKey ?? null}) s`
+        return run
+      })
+      return { runId, flow: flow.slug, placement: 'queue' }
+    }),
+  )
 }
 
 function seconds(text: string): number {

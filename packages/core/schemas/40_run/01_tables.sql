@@ -19,6 +19,8 @@ create table pgflow.runs (
   -- Who started it, as the request's JWT says: what a signed-in person may see. Null for the server's own runs.
   owner uuid,
   idempotency_key text,
+  -- The span that started it. A null costs no byte: the bitmap of the row has the place anyway.
+  traceparent text,
   constraint runs_pkey primary key (run_id),
   constraint completed_at_is_after_started_at check (completed_at >= started_at),
   constraint cancelled_at_is_after_started_at check (cancelled_at >= started_at),

@@ -9,6 +9,7 @@ as $$
 declare
   v_now timestamptz := pgflow.clock();
   v_owner uuid := pgflow._caller_id();
+  v_traceparent text := pgflow._traceparent();
   v_steps integer;
   v_has_root_map boolean;
   v_has_waits boolean;
@@ -45,8 +46,8 @@ begin
   end if;
 
   with new_runs as (
-    insert into pgflow.runs (run_id, flow_slug, input, remaining_steps, started_at, owner, idempotency_key)
-    select coalesce(n.run_id, pgflow.new_run_id()), p_flow_slug, n.input, v_steps, v_now, v_owner, p_idempotency_key
+    insert into pgflow.runs (run_id, flow_slug, input, remaining_steps, started_at, owner, idempotency_key, traceparent)
+    select coalesce(n.run_id, pgflow.new_run_id()), p_flow_slug, n.input, v_steps, v_now, v_owner, p_idempotency_key, v_traceparent
     from unnest(p_run_ids, p_inputs) n(run_id, input)
     on conflict do nothing
     returning run_id, input, nextval('pgflow.counted_runs_started')

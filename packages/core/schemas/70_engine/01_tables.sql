@@ -45,6 +45,7 @@ create table starflow.workflow_runs (
   completed_at timestamptz,
   cancelled_at timestamptz,
   duration_ms integer,
+  traceparent text,
   constraint workflow_runs_pkey primary key (id),
   constraint workflow_runs_definition_id_fkey foreign key (definition_id) references starflow.workflow_definitions (id),
   constraint workflow_runs_status_is_known check (status in ('queued', 'running', 'paused', 'success', 'error', 'cancelled')),
@@ -101,6 +102,7 @@ comment on column starflow.workflow_runs.last_heartbeat is 'When the lease was r
 comment on column starflow.workflow_runs.claim_attempts is 'Grows with every claim and never shrinks.';
 comment on column starflow.workflow_runs.queued_at is 'When it was queued last: claims go by it.';
 comment on column starflow.workflow_runs.available_at is 'Not claimed before this.';
+comment on column starflow.workflow_runs.traceparent is 'The span that started it (W3C Trace Context); null without tracing.';
 comment on column starflow.workflow_runs.started_at is 'When a runner executed it first.';
 comment on column starflow.workflow_runs.completed_at is 'When it succeeded or failed.';
 

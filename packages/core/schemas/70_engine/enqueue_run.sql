@@ -1,6 +1,6 @@
 create function starflow.enqueue_run(
   run_id uuid, template_id text, workspace_id text, env text, input jsonb, definition_id uuid default null, runner_pool text default null,
-  idempotency_key text default null, delay_ms bigint default 0)
+  idempotency_key text default null, delay_ms bigint default 0, traceparent text default null)
 returns table (id uuid, created boolean)
 language plpgsql
 set search_path = ''
@@ -11,11 +11,11 @@ begin
   -- Whichever unique index is met: who inserts the same at this moment is waited for, and then found.
   insert into starflow.workflow_runs as r (
     id, template_id, workspace_id, env, input, definition_id, runner_pool, idempotency_key, status, claim_state, claim_state_at, created_at,
-    queued_at, available_at)
+    queued_at, available_at, traceparent)
   values (
     enqueue_run.run_id, enqueue_run.template_id, enqueue_run.workspace_id, enqueue_run.env, coalesce(enqueue_run.input, 'null'),
     enqueue_run.definition_id, enqueue_run.runner_pool, enqueue_run.idempotency_key, 'queued', 'queued', pgflow.clock(), pgflow.clock(),
-    pgflow.clock(), pgflow.clock() + starflow._milliseconds(delay_ms))
+    pgflow.clock(), pgflow.clock() + starflow._milliseconds(delay_ms), enqueue_run.traceparent)
   on conflict do nothing;
   if found then
     perform nextval('starflow.counted_runs_started');
@@ -33,5 +33,5 @@ begin
   perform starflow._check_same_run(v_run, enqueue_run.template_id, enqueue_run.workspace_id, enqueue_run.env);
   return query values (v_run.id, false);
 end $$;
-comment on function starflow.enqueue_run(uuid, text, text, text, jsonb, uuid, text, text, bigint) is
+comment on function starflow.enqueue_run(uuid, text, text, text, jsonb, uuid, text, text, bigint, text) is
   'Queues a run. The same id, or the same idempotency key in its workspace and env, gives the run that is there.';

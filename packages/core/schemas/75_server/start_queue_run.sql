@@ -1,7 +1,8 @@
 -- One transaction with start_flow. The row comes first: of two starts with one key the second waits for the first here, and
 -- then is given its run.
 create function starflow.start_queue_run(
-  workspace_id text, env text, flow_slug text, input jsonb, idempotency_key text default null, delay_ms bigint default 0)
+  workspace_id text, env text, flow_slug text, input jsonb, idempotency_key text default null, delay_ms bigint default 0,
+  traceparent text default null)
 returns table (run_id uuid, created boolean)
 language plpgsql
 set search_path = ''
@@ -23,9 +24,12 @@ begin
     return query values (v_existing.run_id, false);
     return;
   end if;
+  if start_queue_run.traceparent is not null then
+    perform set_config('pgflow.traceparent', start_queue_run.traceparent, true);
+  end if;
   perform pgflow.start_flow(start_queue_run.flow_slug, start_queue_run.input, v_run_id,
     start_at => case when delay_ms > 0 then pgflow.clock() + starflow._milliseconds(delay_ms) end);
   return query values (v_run_id, true);
 end $$;
-comment on function starflow.start_queue_run(text, text, text, jsonb, text, bigint) is
-  'Starts a run in queue placement for a workspace. The same idempotency key in its workspace and env gives the run that it started.';
+comment on function starflow.start_queue_run(text, text, text, jsonb, text, bigint, text) is
+  'Starts a run in queue placement for a workspace, within the trace of traceparent. The same idempotency key in its workspace and env gives the run that it started.';

@@ -4,4 +4,4 @@ create function starflow._mirrored_run(p_run starflow.workflow_runs)
 returns jsonb
 language sql stable
 set search_path = '' set timezone = 'UTC'
-return to_jsonb(p_run) - '{input,output,checkpoint_json,idempotency_key,lease_until,last_heartbeat}'::text[];
+return to_jsonb(p_run) - '{input,output,checkpoint_json,idempotency_key,traceparent,lease_until,last_heartbeat}'::text[];

@@ -127,6 +127,11 @@ export class FakeSql implements WorkerSql {
     return 0
   }
 
+  async traceparent() {
+    this.#called('traceparent')
+    return null
+  }
+
   async flowInput() {
     this.#called('flowInput')
     return null

@@ -10,6 +10,7 @@ import {
   toJsonText,
 } from '@starflow/dsl'
 import { StarflowError } from '@starflow/errors'
+import type { Tracing } from '@starflow/tracing'
 import { shapeHash } from '../definition.ts'
 import { LEASE_TTL_MS, MAP_CONCURRENCY } from '../numbers.ts'
 import type { DefinitionRecord, RunClaim, RunEvent, RunFailure } from '../run-record.ts'
@@ -38,6 +39,8 @@ export interface EngineOptions extends EngineResources {
   /** Default: 30 s. */
   readonly leaseTtlMs?: number
   readonly onEvent?: (event: EngineEvent) => void
+  /** Default: no spans. */
+  readonly tracing?: Tracing | undefined
   /** Aborted when the process is about to end: handlers see it as `ctx.shutdownSignal`. */
   readonly shutdownSignal?: AbortSignal
   /** Default: the system's. */
@@ -50,6 +53,8 @@ export interface StartOptions {
   readonly runId?: string
   readonly workspaceId?: string
   readonly env?: string
+  /** The span that starts it. Default: the active one, where there is tracing. */
+  readonly traceparent?: string | null | undefined
   /** Once aborted nothing more of the run is started; when what is under way has ended, the run is given back to the queue. */
   readonly drainSignal?: AbortSignal
 }
@@ -104,6 +109,7 @@ export class Engine {
       env: options.env ?? DEFAULT_ENV,
       input: JSON.parse(toJsonText(input)) as Json,
       definitionId,
+      traceparent: options.traceparent ?? this.#options.tracing?.active() ?? null,
     }
     if (options.runId !== undefined) {
       // Before anything of it is taken: it may be a run that was cut off.
@@ -161,14 +167,14 @@ export class Engine {
     leaseUntil: string | null | undefined,
   ): Promise<RunExecution> {
     await this.#checkDefinition(flow, run)
-    const { adapter, onEvent, pick, waitHost, mapConcurrency, runConcurrency, shutdownSignal } = this.#options
+    const { adapter, onEvent, pick, waitHost, mapConcurrency, runConcurrency, shutdownSignal, tracing } = this.#options
     // The lease was computed from the database's clock a moment ago: so its time is known here.
     const databaseNowMs = leaseUntil ? Date.parse(leaseUntil) - this.#leaseTtlMs : Date.now()
     const time = new DatabaseTime(this.#clock, databaseNowMs)
     const bound = adapter.bind(claim)
     const plan = planFlow(flow)
-    const { runId, templateId, workspaceId, env, input, definitionId } = run
-    const start = { runId, templateId, workspaceId, env, input, definitionId }
+    const { runId, templateId, workspaceId, env, input, definitionId, traceparent } = run
+    const start = { runId, templateId, workspaceId, env, input, definitionId, traceparent }
     const state = new RunState(plan, run.input)
     for await (const event of this.#events(run.runId)) {
       state.apply({ ...event, atMs: Date.parse(event.createdAt) })
@@ -176,7 +182,8 @@ export class Engine {
     const emit = (event: EngineEventBody) =>
       onEvent?.({ ...event, runId: run.runId, flowSlug: flow.slug } as EngineEvent)
     return new RunExecution({
-      ...{ flow, plan, state, run: start, adapter: bound, clock: this.#clock, time, pick, waitHost, emit },
+      ...{ flow, plan, state, run: start, adapter: bound, clock: this.#clock, time, pick, waitHost, emit, tracing },
+      runnerId: this.runnerId,
       limits: {
         mapConcurrency: mapConcurrency ?? MAP_CONCURRENCY,
         runConcurrency: runConcurrency ?? Number.POSITIVE_INFINITY,

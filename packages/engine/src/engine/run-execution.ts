@@ -1,5 +1,6 @@
 import { type AnyFlow, inputProblem, invalidInput, type Json, type JsonObject } from '@starflow/dsl'
 import { describeError, isStarflowError } from '@starflow/errors'
+import type { OpenSpan, Tracing } from '@starflow/tracing'
 import { nodeId } from '../node-id.ts'
 import { LONG_DELAY_MS } from '../numbers.ts'
 import type { RunFailure } from '../run-record.ts'
@@ -61,6 +62,9 @@ export interface RunExecutionOptions {
   /** Aborted when this process is about to end. */
   readonly shutdownSignal: AbortSignal
   readonly emit: (event: EngineEventBody) => void
+  readonly tracing?: Tracing | undefined
+  /** Who executes it, for its spans. */
+  readonly runnerId: string
 }
 
 /**
@@ -269,7 +273,10 @@ export class RunExecution {
     if (!state.isOpen(step.slug)) return
 
     const startedAt = clock.now()
-    const end = await this.#attempt(task, node, input, controller.signal)
+    const span = this.#beginSpan(task)
+    const end = await this.#attempt(task, node, input, controller.signal, span)
+    if (!end.ok) span?.fail(end.failure.code ?? end.failure.name)
+    span?.end()
     // Its run or step has ended here: an outcome that comes now is nobody's, as the SQL core refuses such a report.
     if (controller.signal.aborted || this.#stopReason !== undefined || !state.isOpen(step.slug)) return
     const durationMs = Math.round(clock.now() - startedAt)
@@ -277,7 +284,26 @@ export class RunExecution {
     else await this.#onFailure(task, node, end)
   }
 
-  #attempt(task: ReadyTask, node: string, input: Json, stopSignal: AbortSignal): Promise<AttemptEnd> {
+  /** A child of the span that started the run, whichever process that was. */
+  #beginSpan({ step, index, attempt }: ReadyTask): OpenSpan | undefined {
+    const { tracing, flow, run, runnerId } = this.#options
+    return tracing?.begin({
+      ...{ name: `execute ${flow.slug}.${step.slug}`, kind: 'consumer', parent: run.traceparent },
+      attributes: {
+        ...{ 'starflow.flow': flow.slug, 'starflow.step': step.slug, 'starflow.run_id': run.runId },
+        ...{ 'starflow.placement': 'runner', 'starflow.workspace': run.workspaceId, 'starflow.runner_id': runnerId },
+        ...{ 'starflow.attempt': attempt, 'starflow.task_index': step.stepType === 'map' ? index : undefined },
+      },
+    })
+  }
+
+  #attempt(
+    task: ReadyTask,
+    node: string,
+    input: Json,
+    stopSignal: AbortSignal,
+    span: OpenSpan | undefined,
+  ): Promise<AttemptEnd> {
     const { flow, state, run, clock, resources, shutdownSignal, emit, adapter } = this.#options
     const { step, attempt } = task
     let isOver = false
@@ -314,7 +340,8 @@ export class RunExecution {
             emit({ level, event: 'handler.log', ...log, message, ...(details.length > 0 && { details }) }),
         })
         // A copy of its own: what one handler does to its input, no other one sees.
-        return await definition.handler(structuredClone(input), context)
+        const handle = () => definition.handler(structuredClone(input), context)
+        return await (span === undefined ? handle() : span.run(handle))
       },
     }).finally(() => {
       isOver = true

@@ -46,6 +46,7 @@ export function describeJournal(factory: AdapterFactory<WorkflowStateAdapter>): 
         completedAt: null,
         cancelledAt: null,
         durationMs: null,
+        traceparent: null,
       })
       expect(await lastEvent(adapter, runId)).toMatchObject({ runId, type: 'run_started', nodeId: null })
     })

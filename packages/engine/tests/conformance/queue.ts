@@ -30,6 +30,17 @@ export function describeQueue(factory: AdapterFactory<QueueingStateAdapter>): vo
       expect(await adapter.readEvents(runId)).toEqual([])
     })
 
+    test('a run keeps the span that started it, queued or not', async () => {
+      const { adapter } = store()
+      const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+      const queued = await enqueue(adapter, { traceparent })
+      expect((await claim(adapter))?.run).toMatchObject({ runId: queued, traceparent })
+      const started = randomUUID()
+      await adapter.onRunStart(started, start({ traceparent }))
+      expect(await readRun(adapter, started)).toMatchObject({ traceparent })
+      expect(await readRun(adapter, await enqueue(adapter))).toMatchObject({ traceparent: null })
+    })
+
     test('a claim takes the run with all that is known of it, and gives its lease', async () => {
       const { adapter } = store()
       const runId = await enqueue(adapter, { input: { order: 'A-1' } })

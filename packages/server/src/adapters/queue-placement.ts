@@ -56,7 +56,7 @@ export class QueuePlacement implements RunPlacement {
   async start(start: StartRequest): Promise<{ readonly runId: string; readonly created: boolean }> {
     const [row] = await this.#sql<[{ run_id: string; created: boolean }]>`
       select * from starflow.start_queue_run(${start.workspaceId}, ${start.env}, ${start.flowSlug},
-        ${JSON.stringify(start.input)}::text::jsonb, ${start.idempotencyKey ?? null}, ${start.delayMs})`
+        ${JSON.stringify(start.input)}::text::jsonb, ${start.idempotencyKey ?? null}, ${start.delayMs}, ${start.traceparent ?? null})`
     return { runId: row.run_id, created: row.created }
   }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { HttpBindings } from '@hono/node-server'
 import { StarflowError } from '@starflow/errors'
+import type { OpenSpan, Tracing } from '@starflow/tracing'
 import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { getCookie } from 'hono/cookie'
@@ -36,6 +37,8 @@ export interface AppOptions {
   readonly metricsAuthenticator: MetricsAuthenticator
   /** Told of each answer: the operation (`none` where nothing answers), its status, and how long it took. */
   readonly onAnswered: (endpoint: string, status: number, seconds: number) => void
+  /** Undefined: no spans. */
+  readonly tracing?: Tracing | undefined
   /** Holds every answer against its description; for tests. */
   readonly checkAnswers: boolean
 }
@@ -84,9 +87,11 @@ export function createApp(options: AppOptions): App {
 
 async function answer(context: Context<Env>, endpoint: Endpoint, options: AppOptions): Promise<Response> {
   const startedAt = performance.now()
-  const response = await handled(context, endpoint, options).catch((error: unknown) =>
-    refuse(context, error, options.log, endpoint),
-  )
+  const span = beginSpan(context, endpoint, options)
+  const handle = () =>
+    handled(context, endpoint, options).catch((error: unknown) => refuse(context, error, options.log, endpoint))
+  const response = await (span === undefined ? handle() : span.run(handle))
+  if (span !== undefined) endSpan(span, response.status)
   const ms = performance.now() - startedAt
   options.onAnswered(endpoint.id, response.status, ms / 1000)
   options.log.debug(
@@ -94,6 +99,25 @@ async function answer(context: Context<Env>, endpoint: Endpoint, options: AppOpt
     'answered',
   )
   return response
+}
+
+/** Not of what is asked every few seconds to see whether this process lives. */
+function beginSpan(context: Context<Env>, endpoint: Endpoint, { tracing }: AppOptions): OpenSpan | undefined {
+  if (tracing === undefined || endpoint.tag === 'Health') return undefined
+  const { method } = context.req
+  return tracing.begin({
+    ...{ name: `${method} ${endpoint.path}`, kind: 'server', parent: context.req.header('traceparent') },
+    attributes: {
+      ...{ 'http.request.method': method, 'http.route': endpoint.path },
+      'starflow.request_id': context.get('requestId'),
+    },
+  })
+}
+
+function endSpan(span: OpenSpan, status: number): void {
+  span.set({ 'http.response.status_code': status })
+  if (status >= 500) span.fail(String(status))
+  span.end()
 }
 
 async function handled(context: Context<Env>, endpoint: Endpoint, options: AppOptions): Promise<Response> {

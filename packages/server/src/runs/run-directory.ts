@@ -1,5 +1,6 @@
 import type { Json } from '@starflow/dsl'
 import { StarflowError } from '@starflow/errors'
+import { isTraceparent, type Tracing } from '@starflow/tracing'
 import type { Scope } from '../workspace.ts'
 import type { FlowCatalog } from './flow-catalog.ts'
 import { decodeCursor, encodeCursor, type PageCursor } from './page-cursor.ts'
@@ -27,15 +28,18 @@ import type {
 export class RunDirectory {
   readonly #placements: readonly RunPlacement[]
   readonly #flows: FlowCatalog
+  readonly #tracing: Tracing | undefined
 
   /** The first placement that can run a flow is the one that a start takes when it does not say. */
-  constructor(placements: readonly RunPlacement[], flows: FlowCatalog) {
+  constructor(placements: readonly RunPlacement[], flows: FlowCatalog, tracing?: Tracing | undefined) {
     this.#placements = placements
     this.#flows = flows
+    this.#tracing = tracing
   }
 
   /**
-   * Starts a run. Without a placement: queue where the flow is compiled in the database, else a runner; a pool is for runners.
+   * Starts a run. Without a placement: queue where the flow is compiled in the database, else a runner; a pool is for runners. What its steps
+   * do belongs to the span of the start, or, where this server does not trace, to that of whoever asked for it.
    *
    * @throws StarflowError SF201, SF202, SF203, SF910
    */
@@ -44,7 +48,23 @@ export class RunDirectory {
   ): Promise<{ readonly runId: string; readonly created: boolean; readonly placement: Placement }> {
     const target = await this.#targetOf(request.flowSlug, request.placement, request.pool)
     await this.#flows.checkInput(request.flowSlug, request.input)
-    return { ...(await target.start(request)), placement: target.placement }
+    return { ...(await this.#startTraced(target, request)), placement: target.placement }
+  }
+
+  async #startTraced(target: RunPlacement, request: StartRequest) {
+    const { traceparent, flowSlug, workspaceId, env } = request
+    if (this.#tracing === undefined) {
+      return await target.start({ ...request, traceparent: isTraceparent(traceparent) ? traceparent : null })
+    }
+    const attributes = {
+      ...{ 'starflow.flow': flowSlug, 'starflow.placement': target.placement },
+      ...{ 'starflow.workspace': workspaceId, 'starflow.env': env },
+    }
+    return await this.#tracing.inSpan({ name: `start ${flowSlug}`, kind: 'producer', attributes }, async (span) => {
+      const started = await target.start({ ...request, traceparent: span.traceparent })
+      span.set({ 'starflow.run_id': started.runId, 'starflow.created': started.created })
+      return started
+    })
   }
 
   /**

@@ -67,6 +67,8 @@ export interface StartRequest {
   readonly idempotencyKey: string | undefined
   readonly delayMs: number
   readonly pool: string | undefined
+  /** The span that starts it (W3C Trace Context). */
+  readonly traceparent?: string | null | undefined
 }
 
 export interface ListQuery {

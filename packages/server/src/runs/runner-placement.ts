@@ -90,6 +90,7 @@ export class RunnerPlacement implements RunPlacement {
       runnerPool: start.pool,
       idempotencyKey: start.idempotencyKey,
       delayMs: start.delayMs,
+      traceparent: start.traceparent,
     })
   }
 

@@ -29,8 +29,8 @@ export function startRun(transaction: Transaction, writer: Writer, runId: string
 function insertRunning(transaction: Transaction, runId: string, start: RunStart): boolean {
   const inserted = transaction.run(
     `insert into workflow_runs (id, template_id, workspace_id, env, input, definition_id, status, claim_state, claim_state_at,
-       created_at, started_at)
-     values (:runId, :templateId, :workspaceId, :env, :input, :definitionId, 'running', 'running', :now, :now, :now)
+       created_at, started_at, traceparent)
+     values (:runId, :templateId, :workspaceId, :env, :input, :definitionId, 'running', 'running', :now, :now, :now, :traceparent)
      on conflict (id) do nothing`,
     { runId, ...startColumns(start), now: transaction.now },
   )
@@ -38,8 +38,8 @@ function insertRunning(transaction: Transaction, runId: string, start: RunStart)
   return inserted > 0
 }
 
-export function startColumns({ templateId, workspaceId, env, input, definitionId }: RunStart) {
-  return { templateId, workspaceId, env, definitionId, input: JSON.stringify(input) }
+export function startColumns({ templateId, workspaceId, env, input, definitionId, traceparent = null }: RunStart) {
+  return { templateId, workspaceId, env, definitionId, traceparent, input: JSON.stringify(input) }
 }
 
 /** An id, or an idempotency key, that is used again must mean the same run. */

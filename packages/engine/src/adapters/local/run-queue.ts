@@ -27,9 +27,9 @@ export function enqueueRun(transaction: Transaction, spec: EnqueueSpec): { runId
   }
   transaction.run(
     `insert into workflow_runs (id, template_id, workspace_id, env, input, definition_id, runner_pool, idempotency_key, status,
-       claim_state, claim_state_at, created_at, queued_at, available_at)
+       claim_state, claim_state_at, created_at, queued_at, available_at, traceparent)
      values (:runId, :templateId, :workspaceId, :env, :input, :definitionId, :runnerPool, :idempotencyKey, 'queued',
-       'queued', :now, :now, :now, :availableAt)`,
+       'queued', :now, :now, :now, :availableAt, :traceparent)`,
     {
       runId,
       ...startColumns(spec),

@@ -40,6 +40,7 @@ export interface RunRow {
   readonly completed_at: number | null
   readonly cancelled_at: number | null
   readonly duration_ms: number | null
+  readonly traceparent: string | null
 }
 
 export interface EventRow {
@@ -66,10 +67,11 @@ export function runRecord(row: RunRow): RunRecord {
     input: json(row.input),
     output: json(row.output),
     checkpoint: json(row.checkpoint_json) as Checkpoint | null,
+    traceparent: row.traceparent,
   }
 }
 
-export function listedRun(row: Omit<RunRow, 'input' | 'output' | 'checkpoint_json'>): ListedRun {
+export function listedRun(row: Omit<RunRow, 'input' | 'output' | 'checkpoint_json' | 'traceparent'>): ListedRun {
   return {
     runId: row.id,
     templateId: row.template_id,

@@ -113,4 +113,5 @@ create table workflow_runners (
   started_at integer not null
 ) strict;
 `,
+  'alter table workflow_runs add column traceparent text',
 ]

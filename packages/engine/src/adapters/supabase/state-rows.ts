@@ -37,6 +37,7 @@ export interface RunRow {
   readonly last_heartbeat: string | null
   readonly claim_attempts: number
   readonly checkpoint_json: Checkpoint | null
+  readonly traceparent: string | null
   readonly created_at: string
   readonly queued_at: string | null
   readonly available_at: string | null
@@ -47,15 +48,21 @@ export interface RunRow {
 }
 
 /** A row of `list_runs`: a run, or the last one that was looked at, where a look ended before it had found enough. */
-export interface ListedRunRow extends Omit<RunRow, 'input' | 'output' | 'checkpoint_json'> {
+export interface ListedRunRow extends Omit<RunRow, 'input' | 'output' | 'checkpoint_json' | 'traceparent'> {
   readonly is_found: boolean
 }
 
 export function runRecord(row: RunRow): RunRecord {
-  return { ...listedRun(row), input: row.input, output: row.output, checkpoint: row.checkpoint_json }
+  return {
+    ...listedRun(row),
+    input: row.input,
+    output: row.output,
+    checkpoint: row.checkpoint_json,
+    traceparent: row.traceparent,
+  }
 }
 
-export function listedRun(row: Omit<RunRow, 'input' | 'output' | 'checkpoint_json'>): ListedRun {
+export function listedRun(row: Omit<RunRow, 'input' | 'output' | 'checkpoint_json' | 'traceparent'>): ListedRun {
   return {
     runId: row.id,
     templateId: row.template_id ?? '',

@@ -427,8 +427,8 @@ export class SupabaseWorkflowStateAdapter implements QueueingStateAdapter, Worke
   }
 }
 
-function startArguments({ templateId, workspaceId, env, input, definitionId }: RunStart): Arguments {
-  return { template_id: templateId, workspace_id: workspaceId, env, input, definition_id: definitionId }
+function startArguments({ templateId, workspaceId, env, input, definitionId, traceparent }: RunStart): Arguments {
+  return { template_id: templateId, workspace_id: workspaceId, env, input, definition_id: definitionId, traceparent }
 }
 
 /** Postgres refuses a fraction where it takes a whole number. */

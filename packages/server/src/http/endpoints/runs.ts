@@ -41,10 +41,11 @@ function start(runs: RunDirectory): Endpoint {
       200: { description: 'The idempotency key had started it before.', schema: schema.runDetail },
     },
     errors: ['SF201', 'SF202', 'SF203', 'SF206', 'SF910'],
-    handle: async ({ workspaceId, body }) => {
+    handle: async ({ workspaceId, body, headers }) => {
       const { flow, input, placement, env, idempotencyKey, delayMs, pool } = body
       const { runId, created } = await runs.start({
         ...{ workspaceId, env, flowSlug: flow, input, placement, idempotencyKey, delayMs, pool },
+        traceparent: headers.get('traceparent'),
       })
       return { status: created ? 201 : 200, body: await runs.read({ workspaceId }, runId) }
     },
