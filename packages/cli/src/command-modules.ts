@@ -14,6 +14,7 @@ export const COMMAND_MODULES: readonly CommandModule[] = [
   { names: ['runs'], load: async () => (await import('./runs/runs.commands.ts')).addRunsCommands },
   { names: ['waits'], load: async () => (await import('./runs/waits.commands.ts')).addWaitsCommands },
   { names: ['runner'], load: async () => (await import('./runs/runner.command.ts')).addRunnerCommand },
+  { names: ['runners'], load: async () => (await import('./runs/runners.command.ts')).addRunnersCommand },
   { names: ['dev'], load: async () => (await import('./dev/dev.command.ts')).addDevCommand },
   { names: ['functions'], load: async () => (await import('./functions/functions.commands.ts')).addFunctionsCommands },
   { names: ['flows'], load: async () => (await import('./flows/flows.commands.ts')).addFlowsCommands },

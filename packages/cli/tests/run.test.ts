@@ -133,7 +133,7 @@ describe('starflow run', () => {
     const runId = runIdOf(lines[0]!)
     expect(lines.join('\n')).toContain(`npx starflow runs retry ${runId}`)
     project.write('flows.ts', SAMPLE_FLOWS.replace("throw new NonRetryableError('it is broken')", "return 'mended'"))
-    expect(await look('runs', 'retry', runId)).toEqual({ runId, status: 'queued' })
+    expect(await look('runs', 'retry', runId)).toEqual({ runId, placement: 'runner', status: 'queued' })
     expect(await json('run', 'flows.ts', '--resume', runId)).toMatchObject({ output: { finish: 'mended' } })
     expect(project.read('ran.txt')).toBe('begin\n')
   })
@@ -291,7 +291,9 @@ describe('starflow runs', () => {
     const first = start(...run('endless'))
     const runId = runIdOf(await first.line(/^Run /))
     await first.line(/^▸ work/)
-    expect(await look('runs', 'cancel', runId, '--reason', 'it was a mistake')).toEqual({ runId, status: 'cancelled' })
+    expect(await look('runs', 'cancel', runId, '--reason', 'it was a mistake')).toEqual({
+      ...{ runId, placement: 'runner', status: 'cancelled' },
+    })
     expect(await look('runs', 'show', runId)).toMatchObject({
       run: { status: 'cancelled', cancelReason: 'it was a mistake' },
       steps: [{ step: 'work', state: 'stopped' }],

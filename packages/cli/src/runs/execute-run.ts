@@ -97,7 +97,7 @@ export async function requireRun({ adapter, place }: Pick<RunStore, 'adapter' | 
   })
 }
 
-export function hasEnded({ status }: RunRecord): boolean {
+function hasEnded({ status }: RunRecord): boolean {
   return status === 'success' || status === 'error' || status === 'cancelled'
 }
 

@@ -1,5 +1,6 @@
 import type { Json } from '@starflow/dsl'
 import type { RunRecord, WaitRecord } from '@starflow/engine'
+import type { Placement } from '@starflow/server/runs'
 import { EXIT_CODES, type ExitCode } from '../output/exit-codes.ts'
 import type { Output } from '../output/output.ts'
 import { formatDuration } from '../output/text-table.ts'
@@ -10,6 +11,7 @@ import type { RunStore } from './run-store.ts'
 export interface RunDescription {
   readonly runId: string
   readonly flow: string
+  readonly placement: Placement
   readonly status: RunRecord['status']
   readonly output: Json
   readonly error: string | null
@@ -31,7 +33,7 @@ export async function describeRun(store: RunStore, run: RunRecord, tokens = NO_T
     return { step: nodeId, dueAt, ...(token === undefined ? {} : { token }) }
   })
   const cancelReason = await cancelReasonOf(store, run)
-  return { runId, flow: templateId, status, output, error, cancelReason, durationMs, waits }
+  return { runId, flow: templateId, placement: 'runner', status, output, error, cancelReason, durationMs, waits }
 }
 
 /** Says how a run stands, and what may be done with it. Returns the exit code that says the same. */
@@ -51,7 +53,9 @@ export function showOutcome(
       return EXIT_CODES.ok
     case 'error':
       tell(output, `${output.colors.red('Failed')}${after}: ${run.error}`)
-      if (isKept) tell(output, `  hint: npx starflow runs retry ${runId}, then ${resume}`)
+      // Workers of step queues go on by themselves.
+      if (isKept)
+        tell(output, `  hint: npx starflow runs retry ${runId}${run.placement === 'queue' ? '' : `, then ${resume}`}`)
       return EXIT_CODES.failed
     case 'cancelled':
       tell(output, run.cancelReason === null ? 'It was cancelled.' : `It was cancelled: ${run.cancelReason}`)

@@ -1,4 +1,4 @@
-import type { FlowShape, Json } from '@starflow/dsl'
+import type { Json } from '@starflow/dsl'
 import { parseNodeId, type RunEvent } from '@starflow/engine'
 
 /** `stopped`: it had begun, and its run ended before it did. */
@@ -20,6 +20,7 @@ export interface StepProgress {
 }
 
 interface StepPlan {
+  readonly slug: string
   readonly stepType: string
   readonly dependencies: readonly string[]
 }
@@ -31,7 +32,7 @@ export class RunProgress {
   readonly #sizes = new Map<string, number>()
   readonly #inputSize: number | undefined
 
-  constructor(shape?: FlowShape, input?: Json) {
+  constructor(shape?: { readonly steps: readonly StepPlan[] }, input?: Json) {
     this.#plan = new Map(shape?.steps.map((step) => [step.slug, step]))
     this.#inputSize = sizeOf(input)
     for (const slug of this.#plan.keys()) this.#step(slug)

@@ -1,23 +1,33 @@
-import { type ListedRun, RUN_STATUSES, type RunRecord, type RunStatus } from '@starflow/engine'
+import { ENDED_STATUSES, RUN_STATUSES, type RunStatus } from '@starflow/engine'
 import { StarflowError } from '@starflow/errors'
+import { PLACEMENTS, type Placement, type RunDetail, type RunSummary } from '@starflow/server/runs'
 import type { Command } from 'commander'
+import type { DatabaseOptions } from '../database/open-database.ts'
 import { CommandEnded } from '../output/command-ended.ts'
 import { EXIT_CODES } from '../output/exit-codes.ts'
 import type { Output, OutputFor } from '../output/output.ts'
 import { formatDuration, textTable } from '../output/text-table.ts'
 import { untilInterrupted } from '../output/until-interrupted.ts'
+import { type AllRuns, ofRun, scopeOf, withAllRuns, withRunOptions } from './all-runs.ts'
 import { EventFollower } from './event-follower.ts'
-import { hasEnded, pause, requireRun } from './execute-run.ts'
+import { pause } from './execute-run.ts'
 import { pageSize } from './page-size.ts'
+import { readRunEvents } from './run-events.ts'
 import { checkRunId } from './run-id-argument.ts'
-import { describeRun, showOutcome } from './run-outcome.ts'
+import { type RunDescription, showOutcome } from './run-outcome.ts'
 import { RunProgress } from './run-progress.ts'
-import { type RunStore, withRunStore } from './run-store.ts'
 import { createRunView, stepLine } from './run-view.ts'
+import { stepProgress } from './step-progress.ts'
 
-interface ListOptions {
+interface RunOptions extends DatabaseOptions {
+  readonly json?: boolean
+}
+
+interface ListOptions extends RunOptions {
   readonly flow?: string
   readonly status?: string
+  readonly placement?: string
+  readonly search?: string
   readonly workspace?: string
   readonly limit: string
   readonly before?: string
@@ -27,158 +37,139 @@ interface ListOptions {
 export function addRunsCommands(program: Command, outputFor: OutputFor): void {
   const runs = program
     .command('runs')
-    .description('The runs that runners execute, wherever the environment says they are kept.')
-  withJson(runs.command('list').description('List runs, the newest first, page by page.'))
+    .description('Runs, on step queues and on runners: list, show, watch, cancel, retry.')
+  withRunOptions(runs.command('list').description('List runs, the newest first, page by page.'))
     .option('--flow <slug>', 'of this flow only')
     .option('--status <status>', `one of ${RUN_STATUSES.join(', ')}`)
+    .option('--placement <where>', `one of ${PLACEMENTS.join(', ')} (default: both)`)
+    .option('--search <text>', 'the beginning of an id, or a part of flow slug or error')
     .option('--workspace <name>', 'of this workspace only (default: of all)')
     .option('--limit <runs>', 'how many at most', '20')
     .option('--before <cursor>', 'the page after the one that gave this cursor')
-    .action((options: ListOptions & { json?: boolean }) => list(options, outputFor(options)))
-  withJson(
+    .action((options: ListOptions) => list(options, outputFor(options)))
+  withRunOptions(
     runs
       .command('show')
       .description('Show a run with its steps, what it waits for, and how it ended.')
       .argument('<run>', 'its id'),
-  ).action((runId: string, options: { json?: boolean }) => show(checkRunId(runId), outputFor(options)))
-  withJson(
+  ).action((runId: string, options: RunOptions) => show(checkRunId(runId), options, outputFor(options)))
+  withRunOptions(
     runs
       .command('watch')
       .description('Show a run while it goes on, in whatever process, until its end.')
       .argument('<run>', 'its id')
       .option('--events', 'with --json: print each event as a line before'),
-  ).action((runId: string, options: { json?: boolean; events?: boolean }) =>
+  ).action((runId: string, options: RunOptions & { events?: boolean }) =>
     watch(checkRunId(runId), options, outputFor(options)),
   )
-  withJson(
+  withRunOptions(
     runs
       .command('cancel')
       .description('End a run now. Whoever executes it is refused at the next write.')
       .argument('<run>', 'its id')
       .option('--reason <text>', 'kept with it', 'cancelled from the command line'),
-  ).action((runId: string, options: { json?: boolean; reason: string }) =>
-    cancel(checkRunId(runId), options.reason, outputFor(options)),
+  ).action((runId: string, options: RunOptions & { reason: string }) =>
+    decide(checkRunId(runId), 'cancelled', options, outputFor(options), (all, id) =>
+      all.runs.cancel('every', id, options.reason),
+    ),
   )
-  withJson(
+  withRunOptions(
     runs
       .command('retry')
-      .description('Queue a failed or cancelled run again; nothing that it has completed runs again.')
+      .description('Start a failed or cancelled run again where it stopped; nothing that it has completed runs again.')
       .argument('<run>', 'its id'),
-  ).action((runId: string, options: { json?: boolean }) => retry(checkRunId(runId), outputFor(options)))
-}
-
-function withJson(command: Command): Command {
-  return command.option('--json', 'print one JSON object')
+  ).action((runId: string, options: RunOptions) =>
+    decide(checkRunId(runId), 'retried', options, outputFor(options), (all, id) => all.runs.retry('every', id)),
+  )
 }
 
 async function list(options: ListOptions, output: Output): Promise<void> {
-  const statuses = options.status === undefined ? undefined : [checkStatus(options.status)]
-  const { flow: templateId, workspace: workspaceId, before } = options
-  const limit = pageSize(options.limit)
-  const page = await withRunStore(({ adapter }) =>
-    adapter.listRuns({ templateId, workspaceId, statuses, before, limit }),
-  )
-  output.result({ runs: page.runs.map(listed), next: page.next })
-  if (page.runs.length === 0) return output.line('There is no such run.')
-  const columns = [
-    { title: 'run' },
-    { title: 'flow' },
-    { title: 'status' },
-    { title: 'started' },
-    { title: 'took' },
-    { title: 'runner' },
-  ]
-  const rows = page.runs.map((run) => [
-    ...[run.runId, run.templateId, run.status, run.startedAt ?? ''],
-    ...[run.durationMs === null ? '' : formatDuration(run.durationMs), run.leasedBy ?? ''],
-  ])
+  const query = {
+    ...{ flowSlug: options.flow, search: options.search, cursor: options.before, env: undefined },
+    statuses: options.status === undefined ? undefined : [oneOf<RunStatus>('--status', options.status, RUN_STATUSES)],
+    placement: options.placement === undefined ? undefined : oneOf('--placement', options.placement, PLACEMENTS),
+    ...{ createdFrom: undefined, createdBefore: undefined, limit: pageSize(options.limit) },
+  }
+  const { runs, next, gap } = await withAllRuns(options, async ({ runs, gap }) => ({
+    ...(await runs.list(scopeOf(options.workspace), query)),
+    gap,
+  }))
+  output.result({ runs: runs.map(listed), next })
+  if (gap !== undefined && query.placement !== 'runner') output.problem(gap)
+  if (runs.length === 0 && next === null) return output.line('There is no such run.')
+  const columns = ['run', 'flow', 'placement', 'status', 'started', 'took', 'runner'].map((title) => ({ title }))
+  const rows = runs.map((run) => {
+    const { durationMs } = listed(run)
+    return [
+      ...[run.runId, run.flow, run.placement, run.status, run.startedAt ?? ''],
+      ...[durationMs === null ? '' : formatDuration(durationMs), run.leasedBy ?? ''],
+    ]
+  })
   for (const line of textTable(columns, rows)) output.line(line)
-  if (page.next !== null) output.line(`\nMore: --before ${page.next}`)
+  if (next !== null) output.line(`\nMore: --before ${next}`)
 }
 
 /** Without inputs and outputs, which may be long; `show` has them. */
-function listed({
-  runId,
-  templateId,
-  workspaceId,
-  status,
-  claimState,
-  startedAt,
-  completedAt,
-  durationMs,
-  leasedBy,
-  error,
-}: ListedRun) {
+function listed(run: RunSummary) {
+  const { runId, flow, placement, workspace, status, claimState, startedAt, endedAt, leasedBy, error } = run
   return {
-    runId,
-    flow: templateId,
-    workspaceId,
-    status,
-    claimState,
-    startedAt,
-    completedAt,
-    durationMs,
-    runner: leasedBy,
-    error,
+    ...{ runId, flow, placement, workspaceId: workspace, status, claimState, startedAt },
+    ...{ completedAt: status === 'cancelled' ? null : endedAt, endedAt },
+    durationMs: startedAt === null || endedAt === null ? null : Date.parse(endedAt) - Date.parse(startedAt),
+    ...{ runner: leasedBy, error },
   }
 }
 
-async function show(runId: string, output: Output): Promise<void> {
-  await withRunStore(async (store) => {
-    const run = await requireRun(store, runId)
-    const progress = await progressOf(store, run)
-    await new EventFollower(store.adapter, runId, (events) => {
-      for (const event of events) progress.apply(event)
-    }).catchUp()
-    const description = await describeRun(store, run)
+async function show(runId: string, options: RunOptions, output: Output): Promise<void> {
+  await withAllRuns(options, async (all) => {
+    const run = await readRun(all, runId)
+    const { status, leasedBy, leaseUntil, queuedAt, cancelReason } = run
+    const [input, result] = [await inFull(all, run, 'input'), await inFull(all, run, 'output')]
+    const steps = run.steps.map((step) => stepProgress(step, status))
+    const waits = openWaitsOf(run)
     output.result({
-      run: {
-        ...{ ...listed(run), input: run.input, output: run.output, queuedAt: run.queuedAt, leaseUntil: run.leaseUntil },
-        cancelReason: description.cancelReason,
-      },
-      steps: progress.steps.map(({ slug, state, isMap, done, total, reason }) => ({
+      run: { ...listed(run), input, output: result, queuedAt, leaseUntil, cancelReason },
+      steps: steps.map(({ slug, state, isMap, done, total, reason }) => ({
         ...{ step: slug, state, reason: reason ?? null },
         ...(isMap ? { completedElements: done, elements: total ?? null } : {}),
       })),
-      waits: description.waits,
+      waits,
     })
-    output.line(`Run ${runId} of ${run.templateId}: ${run.status}`)
-    for (const step of progress.steps) output.line(`  ${stepLine(step)}`)
-    for (const { step, dueAt } of description.waits) {
-      output.line(`Waits for ${step}${dueAt === null ? '' : `, until ${dueAt}`}.`)
-    }
-    if (run.leasedBy !== null) output.line(`Held by ${run.leasedBy}, until ${run.leaseUntil} or longer.`)
+    output.line(`Run ${runId} of ${run.flow}, on ${PLACES[run.placement]}: ${status}`)
+    for (const step of steps) output.line(`  ${stepLine(step)}`)
+    for (const { step, dueAt } of waits) output.line(`Waits for ${step}${dueAt === null ? '' : `, until ${dueAt}`}.`)
+    if (leasedBy !== null) output.line(`Held by ${leasedBy}, until ${leaseUntil} or longer.`)
     if (run.error !== null) output.line(`Error: ${run.error}`)
-    if (description.cancelReason !== null) output.line(`Cancelled: ${description.cancelReason}`)
-    if (run.output !== null) output.line(JSON.stringify(run.output, null, 2))
+    if (cancelReason !== null) output.line(`Cancelled: ${cancelReason}`)
+    if (result !== null) output.line(JSON.stringify(result, null, 2))
   })
 }
 
-/** By the definition that the run is tied to: whoever looks at it needs no code of it. */
-async function progressOf({ adapter }: RunStore, { definitionId, input }: RunRecord): Promise<RunProgress> {
-  const definition = definitionId === null ? null : await adapter.readDefinition(definitionId)
-  return new RunProgress(definition?.shape, input)
-}
+const PLACES: Readonly<Record<Placement, string>> = { queue: 'step queues', runner: 'a runner' }
 
-async function watch(runId: string, options: { events?: boolean }, output: Output): Promise<void> {
+async function watch(runId: string, options: RunOptions & { events?: boolean }, output: Output): Promise<void> {
   const interruption = untilInterrupted()
   try {
-    const exitCode = await withRunStore(async (store) => {
-      const progress = await progressOf(store, await requireRun(store, runId))
+    const exitCode = await withAllRuns(options, async (all) => {
+      const begun = await readRun(all, runId)
+      const steps = begun.steps.map(({ step, type, dependsOn }) => ({
+        ...{ slug: step, stepType: type, dependencies: dependsOn },
+      }))
+      const progress = new RunProgress({ steps }, await inFull(all, begun, 'input'))
       const view = createRunView(output, progress, { events: options.events === true })
       const untilOver = async () => {
         for (;;) {
-          const run = await requireRun(store, runId)
+          const run = await readRun(all, runId)
           if (hasEnded(run) || interruption.signal.aborted) return run
           await pause(interruption.signal)
         }
       }
       try {
-        const run = await new EventFollower(store.adapter, runId, view.show).during(untilOver())
+        const run = await new EventFollower(readRunEvents(all.runs), runId, view.show).during(untilOver())
         view.done()
-        const description = await describeRun(store, run)
+        const description = await describe(all, run)
         output.result(description)
-        return hasEnded(run) ? showOutcome(store, description, undefined, output) : EXIT_CODES.interrupted
+        return hasEnded(run) ? showOutcome(all.store, description, undefined, output) : EXIT_CODES.interrupted
       } finally {
         view.done()
       }
@@ -189,34 +180,55 @@ async function watch(runId: string, options: { events?: boolean }, output: Outpu
   }
 }
 
-async function cancel(runId: string, reason: string, output: Output): Promise<void> {
-  await decide(runId, output, 'cancelled', (adapter) => adapter.cancelRun(runId, reason))
+async function describe(all: AllRuns, run: RunDetail): Promise<RunDescription> {
+  const { runId, flow, placement, status, error, cancelReason } = run
+  const { durationMs } = listed(run)
+  const output = await inFull(all, run, 'output')
+  return { runId, flow, placement, status, output, error, cancelReason, durationMs, waits: openWaitsOf(run) }
 }
 
-async function retry(runId: string, output: Output): Promise<void> {
-  await decide(runId, output, 'retried', (adapter) => adapter.retryRun(runId))
-  output.line(`A runner goes on with it: npx starflow runner. Or here: npx starflow run --resume ${runId}`)
+function openWaitsOf({ steps }: RunDetail): RunDescription['waits'] {
+  return steps.filter(({ status }) => status === 'waiting').map(({ step, dueAt }) => ({ step, dueAt }))
 }
 
-type Adapter = Parameters<Parameters<typeof withRunStore>[0]>[0]['adapter']
+async function readRun(all: AllRuns, runId: string): Promise<RunDetail> {
+  return await ofRun(all, runId, () => all.runs.read('every', runId))
+}
+
+/** However large it is. */
+async function inFull({ runs }: AllRuns, run: RunDetail, which: 'input' | 'output') {
+  const bytes = which === 'input' ? run.inputBytes : run.outputBytes
+  return run[which] !== null || bytes === null ? run[which] : (await runs.readValue('every', run.runId, which)).value
+}
+
+function hasEnded({ status }: RunSummary): boolean {
+  return ENDED_STATUSES.includes(status)
+}
 
 async function decide(
   runId: string,
-  output: Output,
   done: 'cancelled' | 'retried',
-  call: (adapter: Adapter) => Promise<boolean>,
+  options: RunOptions,
+  output: Output,
+  call: (all: AllRuns, runId: string) => Promise<boolean>,
 ): Promise<void> {
-  const run = await withRunStore(async (store) => {
-    const { status } = await requireRun(store, runId)
-    if (!(await call(store.adapter)))
-      throw notInState(runId, (await store.adapter.readRun(runId))?.status ?? status, done)
-    return await requireRun(store, runId)
+  const { status, placement } = await withAllRuns(options, async (all) => {
+    const isDone = await ofRun(all, runId, () => call(all, runId))
+    const run = await readRun(all, runId)
+    if (!isDone) throw notInState(run, done)
+    return run
   })
-  output.result({ runId, status: run.status })
-  output.line(`Run ${runId} is ${run.status}.`)
+  output.result({ runId, placement, status })
+  output.line(`Run ${runId} is ${status}.`)
+  if (done === 'cancelled') return
+  output.line(
+    placement === 'queue'
+      ? `Its workers go on with it: npx starflow runs watch ${runId}`
+      : `A runner goes on with it: npx starflow runner. Or here: npx starflow run --resume ${runId}`,
+  )
 }
 
-function notInState(runId: string, status: RunStatus, done: 'cancelled' | 'retried'): StarflowError {
+function notInState({ runId, status }: RunSummary, done: 'cancelled' | 'retried'): StarflowError {
   return new StarflowError({
     code: 'SF642',
     message: `Run ${runId} cannot be ${done}: its status is ${status}.`,
@@ -229,13 +241,13 @@ function notInState(runId: string, status: RunStatus, done: 'cancelled' | 'retri
   })
 }
 
-function checkStatus(text: string): RunStatus {
-  const status = RUN_STATUSES.find((each) => each === text)
-  if (status !== undefined) return status
+function oneOf<T extends string>(option: string, text: string, known: readonly T[]): T {
+  const found = known.find((each) => each === text)
+  if (found !== undefined) return found
   throw new StarflowError({
     code: 'SF610',
-    message: `--status cannot be "${text}".`,
-    detail: `A run has one of the statuses ${RUN_STATUSES.join(', ')}.`,
-    hint: 'Leave it out for runs of every status.',
+    message: `${option} cannot be "${text}".`,
+    detail: `It is one of ${known.join(', ')}.`,
+    hint: 'Leave it out for all of them.',
   })
 }

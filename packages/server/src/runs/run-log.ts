@@ -20,7 +20,7 @@ export interface RunFacts {
   readonly shape: FlowShape | undefined
   readonly startedAt: string | null
   readonly input: Json
-  /** By step, when an open wait times out. */
+  /** Waits that stand open, by step, and when each times out. */
   readonly waitsDueAt: ReadonlyMap<string, string | null>
 }
 
@@ -75,7 +75,7 @@ export class RunLog {
     const total = isMap ? this.#total(shape, facts) : 1
     for (let index = (page.after ?? -1) + 1; index < total && found.length < page.limit; index++) {
       const node = isMap ? elements.get(index) : own
-      const task = taskView(index, node ?? new NodeLog(), shape)
+      const task = taskView(index, node ?? new NodeLog(), shape, facts)
       if (page.status === undefined || task.status === page.status) found.push(task)
     }
     return found
@@ -115,7 +115,7 @@ export class RunLog {
     const { own, elements } = this.#steps.get(shape.slug) ?? untouched()
     const nodes = [own, ...elements.values()]
     const isDone = elements.size > 0 && elements.size === this.#total(shape, facts) && isEvery(elements, 'completed')
-    const status = isDone ? 'completed' : statusOf(shape, own, nodes)
+    const status = isDone ? 'completed' : statusOf(shape, own, nodes, facts)
     if (own.endedAt !== null || (status !== 'completed' && status !== 'failed')) return { status, endedAt: own.endedAt }
     return { status, endedAt: latest(nodes.map((node) => node.endedAt)) }
   }
@@ -168,11 +168,12 @@ export class RunLog {
   }
 }
 
-function statusOf(shape: StepShape, own: NodeLog, nodes: readonly NodeLog[]): StepState {
+function statusOf(shape: StepShape, own: NodeLog, nodes: readonly NodeLog[], { waitsDueAt }: RunFacts): StepState {
   if (own.status === 'completed' || own.status === 'skipped') return own.status
   if (nodes.some((node) => node.status === 'failed')) return 'failed'
   if (nodes.every((node) => node.status === 'created')) return 'created'
-  return shape.stepType === 'wait' ? 'waiting' : 'started'
+  // A wait that was resumed is over, also before a runner has gone on with its run.
+  return shape.stepType === 'wait' && waitsDueAt.has(shape.slug) ? 'waiting' : 'started'
 }
 
 function dueAt(
@@ -201,8 +202,8 @@ function spanOf(task: number, { attempt, outcome, worker, startedAt, endedAt }: 
   return startedAt === null ? [] : [{ task, attempt, outcome, worker, startedAt, endedAt }]
 }
 
-function taskView(task: number, node: NodeLog, { stepType }: StepShape): TaskView {
-  const isOpenWait = stepType === 'wait' && (node.status === 'started' || node.status === 'queued')
+function taskView(task: number, node: NodeLog, { slug, stepType }: StepShape, { waitsDueAt }: RunFacts): TaskView {
+  const isOpenWait = stepType === 'wait' && waitsDueAt.has(slug) && node.status !== 'completed'
   const status: TaskState = isOpenWait ? 'waiting' : node.status === 'created' ? 'queued' : node.status
   return {
     task,
