@@ -38,7 +38,8 @@ const firstLines = (message) =>
 for (const file of files.filter((each) => each.status === 'failed')) {
   const failed = file.assertionResults.filter((test) => test.status === 'failed')
   if (failed.length === 0) console.log(`FAILED ${file.name}\n${firstLines(file.message)}`)
-  for (const test of failed) console.log(`FAILED ${file.name} > ${test.fullName}\n${firstLines(test.failureMessages.join('\n'))}`)
+  for (const test of failed)
+    console.log(`FAILED ${file.name} > ${test.fullName}\n${firstLines(test.failureMessages.join('\n'))}`)
 }
 
 const sum = (name) => figures.reduce((total, each) => total + each[name], 0)

@@ -206,9 +206,13 @@ const begun = (ref: string, count = 1) =>
     (builds) => builds.length === count,
   )
 const leave = (ref: string) => writeFileSync(file(ref, 'leave'), '')
-/** As if the time of its lease had passed. */
-const ageLease = (runId: string) =>
-  sql`update starflow.workflow_runs set lease_until = now() - interval '1 s' where id = ${runId}`
+/** As if the time of its lease had passed, and of the runner that held it: one that was killed counts as live until then. */
+const ageLease = async (runId: string) => {
+  await sql`
+    update starflow.workflow_runners w set live_until = now() - interval '1 s'
+    from starflow.workflow_runs r where r.id = ${runId} and w.runner_id = r.leased_by`
+  await sql`update starflow.workflow_runs set lease_until = now() - interval '1 s' where id = ${runId}`
+}
 const systemctl = (...words: readonly string[]) =>
   run({ section: '', language: 'sh', text: `systemctl ${words.join(' ')}` })
 
