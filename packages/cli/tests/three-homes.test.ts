@@ -8,7 +8,15 @@ import { endStarflowProcesses, type StarflowProcess, startStarflow } from './sup
 /** The page is followed from top to bottom: its files are written, its commands typed, in three terminals. */
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const PAGE = readFileSync(`${ROOT}docs/guides/three-homes.md`, 'utf8')
-const project = new SampleProject()
+/** As a clone is: with the repository's settings, and a flow of others beside the one of the page. */
+const project = new SampleProject({
+  'starflow.config.json': readFileSync(`${ROOT}starflow.config.json`, 'utf8'),
+  'deno.json': '{ "nodeModulesDir": "manual", "workspace": ["functions/*"] }',
+  'functions/_flows/other.ts': `
+    import { Flow } from '@starflow/dsl'
+    export const other = new Flow({ slug: 'otherV1' }).step({ slug: 'only' }, () => null)
+  `,
+})
 let sql: postgres.Sql | undefined
 
 vi.setConfig({ testTimeout: 240_000 })
@@ -44,7 +52,8 @@ test('the commands of the guide run one flow on SQLite, on a runner and on step 
     return process.lines.join('\n')
   }
 
-  project.write('supabase/functions/_flows/orders.ts', blocks('ts')[0]!)
+  const [, file] = /Put it into `([^`]+)`/.exec(PAGE)!
+  project.write(file!, blocks('ts')[0]!)
   expect(await said(type())).toContain('"receipt": "order 7: 50"')
   expect(await said(type())).toMatch(/ordersV1 +success/)
 
@@ -65,7 +74,7 @@ test('the commands of the guide run one flow on SQLite, on a runner and on step 
   sql = postgres(env.SUPABASE_DB_URL!, { max: 1, onnotice: () => {} })
 
   const runner = type()
-  await runner.line(/^Runs of ordersV1 are claimed/)
+  await runner.line(/^Runs of ordersV1, otherV1 are claimed/)
   await said(type())
   expect(await said(type())).toContain('"receipt": "order 8: 50"')
   await runner.line(/run\.claimed/)

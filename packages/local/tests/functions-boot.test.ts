@@ -1,9 +1,10 @@
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { isStarflowError } from '@starflow/errors'
 import { expect, test } from 'vitest'
 import { startFunctions } from './support/functions-host.ts'
+import { temporaryFolder } from './support/temporary-folder.ts'
 
 const HELLO = `Deno.serve((request) => new Response('hello ' + new URL(request.url).pathname + new URL(request.url).search))`
 
@@ -47,6 +48,24 @@ test.each(['nope', '_flows', '..%2Fhello', 'hello.ts'])('an unknown function %s 
   expect(answer.status).toBe(404)
   expect(await answer.text()).toBe('Function not found')
   expect(log.events).toEqual([])
+})
+
+test('a function may read the packages that its deno.json takes from outside of the project, with what these need', async () => {
+  const linked = temporaryFolder({
+    'node_modules/greeting/package.json':
+      '{ "name": "greeting", "version": "1.0.0", "type": "module", "exports": "./index.js" }',
+    'node_modules/greeting/index.js': `export const greeting = 'hello'`,
+    'packages/greeter/index.ts': `import { greeting } from 'greeting'\nexport const greet = (name: string) => greeting + ' ' + name`,
+    'other.txt': 'nobody asked',
+  })
+  const greeter = `../../../${basename(linked)}/packages/greeter/index.ts`
+  const { call } = await startFunctions({
+    'hello/index.ts': `import { greet } from 'greeter'\nDeno.serve(() => new Response(greet('Ada')))`,
+    'hello/deno.json': JSON.stringify({ imports: { greeter } }),
+    'other/index.ts': `Deno.serve(() => new Response(Deno.readTextFileSync('${linked}/other.txt')))`,
+  })
+  expect(await (await call('hello')).text()).toBe('hello Ada')
+  expect(await (await call('other')).text()).not.toContain('nobody asked')
 })
 
 test('a library that refuses what it is given is not named, but the code of the functions that gave it', async () => {

@@ -1,5 +1,5 @@
-import { existsSync, statSync } from 'node:fs'
-import { dirname, join, parse } from 'node:path'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, parse, relative, resolve } from 'node:path'
 
 /** Where the code of one edge function is. */
 export interface FunctionSource {
@@ -29,7 +29,7 @@ export function findFunction(functionsDir: string, projectDir: string, name: str
 
 /**
  * The project that `functionsDir` belongs to: the nearest folder at or above it with `node_modules`, else with a
- * package.json, else the folder above it. An isolate may read files below it, and nothing else.
+ * package.json, else the folder above it. See {@link readableFolders}.
  */
 export function findProjectDir(functionsDir: string): string {
   for (const mark of ['node_modules', 'package.json']) {
@@ -37,6 +37,28 @@ export function findProjectDir(functionsDir: string): string {
     if (found !== undefined) return found
   }
   return dirname(functionsDir)
+}
+
+/**
+ * The folders that a function may read, and nothing else: its project, and the projects that its deno.json maps imports to by their paths, as it is with
+ * packages that are linked from a clone.
+ */
+export function readableFolders({ config }: FunctionSource, projectDir: string): readonly string[] {
+  const targets = config === undefined ? [] : mappedFiles(config)
+  const outside = targets.filter((target) => relative(projectDir, target).startsWith('..'))
+  return [...new Set([projectDir, ...outside.map((target) => findProjectDir(dirname(target)))])]
+}
+
+/** What a deno.json that cannot be read maps is Deno's to complain about. */
+function mappedFiles(config: string): readonly string[] {
+  try {
+    const { imports = {} } = JSON.parse(readFileSync(config, 'utf8')) as { imports?: Readonly<Record<string, unknown>> }
+    return Object.values(imports).flatMap((target) =>
+      typeof target === 'string' && target.startsWith('.') ? [resolve(dirname(config), target)] : [],
+    )
+  } catch {
+    return []
+  }
 }
 
 function nearestConfig(folder: string, projectDir: string): string | undefined {

@@ -8,7 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { StarflowError } from '@starflow/errors'
 import { killAtExit } from '../processes/end-at-exit.ts'
 import { bootFailure, silentBootFailure } from './boot-failure.ts'
-import type { FunctionSource } from './function-source.ts'
+import { type FunctionSource, readableFolders } from './function-source.ts'
 import type {
   ExitReason,
   FunctionsEvent,
@@ -201,7 +201,7 @@ export class Isolate {
       '--allow-net',
       '--allow-env',
       '--allow-sys',
-      `--allow-read=${projectDir}`,
+      `--allow-read=${readableFolders(source, projectDir).join(',')}`,
       '--deny-write',
       '--deny-run',
       '--deny-ffi',
