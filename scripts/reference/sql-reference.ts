@@ -49,7 +49,7 @@ const TOPICS: Readonly<Record<string, readonly string[]>> = {
   ],
   'Coverage of queues': ['queue_coverage', 'unsupported_messages'],
   'Queues without a flow': ['find_worker_queue', 'settle_and_read', 'extend_messages', 'redrive_dead_letters'],
-  Retention: ['prune_data_older_than', 'setup_prune_data_cron'],
+  Retention: ['prune_data_older_than', 'setup_prune_data_cron', 'starflow.prune_runs'],
   'Settings and access': [
     ...['set_setting', 'get_setting', 'is_local', 'grant_client_access', 'revoke_client_access', 'clock'],
   ],

@@ -5004,66 +5004,6 @@ begin
 end $$;
 comment on function pgflow.worker_heartbeat(uuid) is 'Every 5 s from each worker. Answers whether to go on: running, deprecated, fenced or unknown.';
 
--- 65_retention/prune_data_older_than.sql
--- Runs are taken in the order of their ids, which is that of their starts and that of locks (40_run/README.md). One that somebody
--- holds, to retry it say, is left for the next call. The rest goes from the leaves up, as the foreign keys want it. Messages of ended
--- tasks stand in the archives of their queues; nothing reads them there, so that they go by their age.
-create function pgflow.prune_data_older_than(retention_interval interval, max_runs integer default 10000, dry_run boolean default false)
-returns bigint
-language plpgsql
-set search_path = ''
-as $$
-declare
-  v_cutoff timestamptz := pgflow.clock() - prune_data_older_than.retention_interval;
-  v_run_ids uuid[];
-  v_queue text;
-begin
-  if not coalesce(prune_data_older_than.retention_interval > interval '0', false) or not coalesce(prune_data_older_than.max_runs > 0, false) then
-    perform pgflow._raise('SF001', 'The retention is not valid.',
-      format('retention_interval is %s, and max_runs is %s.', coalesce(prune_data_older_than.retention_interval::text, 'null'), coalesce(prune_data_older_than.max_runs::text, 'null')),
-      'Give an interval above zero, for example: select pgflow.prune_data_older_than(interval ''30 days'')');
-  end if;
-  if prune_data_older_than.dry_run then
-    return (select count(*) from pgflow.runs r
-            where r.status in ('completed', 'failed', 'cancelled') and coalesce(r.completed_at, r.failed_at, r.cancelled_at) < v_cutoff);
-  end if;
-  v_run_ids := array(
-    select r.run_id from pgflow.runs r
-    where r.status in ('completed', 'failed', 'cancelled') and coalesce(r.completed_at, r.failed_at, r.cancelled_at) < v_cutoff
-    order by r.run_id
-    limit prune_data_older_than.max_runs
-    for update skip locked);
-  delete from pgflow.waits w where w.run_id = any (v_run_ids);
-  delete from pgflow.task_attempts a where a.run_id = any (v_run_ids);
-  delete from pgflow.step_tasks t where t.run_id = any (v_run_ids);
-  delete from pgflow.step_states s where s.run_id = any (v_run_ids);
-  delete from pgflow.runs r where r.run_id = any (v_run_ids);
-  for v_queue in
-    select distinct q.name from pgflow.flows f cross join lateral unnest(pgflow._flow_queues(f.flow_slug)) q (name)
-    where to_regclass(format('pgmq.%I', 'a_' || q.name)) is not null
-    order by q.name
-  loop
-    execute format('delete from pgmq.%I where archived_at < $1', 'a_' || v_queue) using v_cutoff;
-  end loop;
-  return cardinality(v_run_ids);
-end $$;
-comment on function pgflow.prune_data_older_than(interval, integer, boolean) is 'Deletes runs that ended longer ago than this, at most max_runs of them, with their steps, tasks and attempts, and archived messages of flows of that age. Returns how many runs went; with dry_run how many would, whatever their number, and deletes nothing. There is no way back.';
-
--- 65_retention/setup_prune_data_cron.sql
-create function pgflow.setup_prune_data_cron(retention_interval interval, cron_interval text default '17 * * * *')
-returns text
-language plpgsql security definer
-set search_path = ''
-as $$
-begin
-  -- Refuses what would be refused every hour.
-  perform pgflow.prune_data_older_than(setup_prune_data_cron.retention_interval, dry_run => true);
-  perform cron.schedule('pgflow_prune_data', setup_prune_data_cron.cron_interval,
-    format('select pgflow.prune_data_older_than(%L::interval)', setup_prune_data_cron.retention_interval));
-  return format('scheduled pgflow_prune_data at %s, for runs that ended %s ago', setup_prune_data_cron.cron_interval, setup_prune_data_cron.retention_interval);
-end $$;
-comment on function pgflow.setup_prune_data_cron(interval, text) is 'Schedules prune_data_older_than on pg_cron, hourly unless told otherwise. Nothing is pruned without it; to end it: select cron.unschedule(''pgflow_prune_data'').';
-
 -- 70_engine/01_tables.sql
 create schema if not exists starflow;
 comment on schema starflow is 'Whole runs that are executed by runners. Written through its functions only.';
@@ -8521,6 +8461,111 @@ begin
   return query select starflow._live_run(w) from starflow.warm_runs w where w.run_id = any (warm_read.run_ids);
 end $$;
 comment on function starflow.warm_read(uuid[]) is 'Runs as the warm tier has them, with up to when it knows everything.';
+
+-- 85_retention/_check_retention.sql
+create function pgflow._check_retention(p_interval interval, p_max_runs integer)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  if not coalesce(p_interval > interval '0', false) or not coalesce(p_max_runs > 0, false) then
+    perform pgflow._raise('SF001', 'The retention is not valid.',
+      format('retention_interval is %s, and max_runs is %s.', coalesce(p_interval::text, 'null'), coalesce(p_max_runs::text, 'null')),
+      'Give an interval above zero, for example: select pgflow.prune_data_older_than(interval ''30 days'')');
+  end if;
+end $$;
+
+-- 85_retention/prune_data_older_than.sql
+-- Runs are taken in the order of their ids, which is that of their starts and that of locks (40_run/README.md). One that somebody
+-- holds, to retry it say, is left for the next call. The rest goes from the leaves up, as the foreign keys want it. Messages of ended
+-- tasks stand in the archives of their queues; nothing reads them there, so that they go by their age. Runs on runners come last: no
+-- other call locks rows of both placements in one transaction.
+create function pgflow.prune_data_older_than(retention_interval interval, max_runs integer default 10000, dry_run boolean default false)
+returns bigint
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_cutoff timestamptz := pgflow.clock() - prune_data_older_than.retention_interval;
+  v_run_ids uuid[];
+  v_queue text;
+begin
+  perform pgflow._check_retention(prune_data_older_than.retention_interval, prune_data_older_than.max_runs);
+  if prune_data_older_than.dry_run then
+    return (select count(*) from pgflow.runs r
+            where r.status in ('completed', 'failed', 'cancelled') and coalesce(r.completed_at, r.failed_at, r.cancelled_at) < v_cutoff)
+           + starflow.prune_runs(prune_data_older_than.retention_interval, dry_run => true);
+  end if;
+  v_run_ids := array(
+    select r.run_id from pgflow.runs r
+    where r.status in ('completed', 'failed', 'cancelled') and coalesce(r.completed_at, r.failed_at, r.cancelled_at) < v_cutoff
+    order by r.run_id
+    limit prune_data_older_than.max_runs
+    for update skip locked);
+  delete from pgflow.waits w where w.run_id = any (v_run_ids);
+  delete from pgflow.task_attempts a where a.run_id = any (v_run_ids);
+  delete from pgflow.step_tasks t where t.run_id = any (v_run_ids);
+  delete from pgflow.step_states s where s.run_id = any (v_run_ids);
+  delete from pgflow.runs r where r.run_id = any (v_run_ids);
+  for v_queue in
+    select distinct q.name from pgflow.flows f cross join lateral unnest(pgflow._flow_queues(f.flow_slug)) q (name)
+    where to_regclass(format('pgmq.%I', 'a_' || q.name)) is not null
+    order by q.name
+  loop
+    execute format('delete from pgmq.%I where archived_at < $1', 'a_' || v_queue) using v_cutoff;
+  end loop;
+  return cardinality(v_run_ids) + starflow.prune_runs(prune_data_older_than.retention_interval, prune_data_older_than.max_runs);
+end $$;
+comment on function pgflow.prune_data_older_than(interval, integer, boolean) is 'Deletes runs that ended longer ago than this, in either placement, at most max_runs of each: those on step queues with their steps, tasks and attempts, and archived messages of flows of that age; those on runners as starflow.prune_runs does. Returns how many runs went; with dry_run how many would, whatever their number, and deletes nothing. There is no way back.';
+
+-- 85_retention/prune_runs.sql
+-- As prune_data_older_than: in the order of ids, which is that of locks where many runs are locked at once (70_engine/README.md), and
+-- without what somebody holds. A run keeps its lease until its runner has said all of its end: until then it is left.
+create function starflow.prune_runs(retention_interval interval, max_runs integer default 10000, dry_run boolean default false)
+returns bigint
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_cutoff timestamptz := pgflow.clock() - prune_runs.retention_interval;
+  v_run_ids uuid[];
+begin
+  perform pgflow._check_retention(prune_runs.retention_interval, prune_runs.max_runs);
+  if prune_runs.dry_run then
+    return (select count(*) from starflow.workflow_runs r
+            where starflow._has_ended(r.status) and coalesce(r.completed_at, r.cancelled_at) < v_cutoff and r.lease_until is null);
+  end if;
+  v_run_ids := array(
+    select r.id from starflow.workflow_runs r
+    where starflow._has_ended(r.status) and coalesce(r.completed_at, r.cancelled_at) < v_cutoff and r.lease_until is null
+    order by r.id
+    limit prune_runs.max_runs
+    for update skip locked);
+  delete from starflow.workflow_waits w where w.run_id = any (v_run_ids);
+  delete from starflow.worker_jobs j where j.run_id = any (v_run_ids);
+  delete from starflow.workflow_run_events e where e.run_id = any (v_run_ids);
+  -- What a session keeps beyond its run (keep_until) stays, without its name.
+  delete from starflow.workflow_runs r where r.id = any (v_run_ids);
+  return cardinality(v_run_ids);
+end $$;
+comment on function starflow.prune_runs(interval, integer, boolean) is
+  'Deletes runs on runners that ended longer ago than this, at most max_runs of them, with their events, waits and worker jobs. Returns how many went; with dry_run how many would, whatever their number, and deletes nothing. prune_data_older_than calls it.';
+
+-- 85_retention/setup_prune_data_cron.sql
+create function pgflow.setup_prune_data_cron(retention_interval interval, cron_interval text default '17 * * * *')
+returns text
+language plpgsql security definer
+set search_path = ''
+as $$
+begin
+  -- Refuses what would be refused every hour.
+  perform pgflow.prune_data_older_than(setup_prune_data_cron.retention_interval, dry_run => true);
+  perform cron.schedule('pgflow_prune_data', setup_prune_data_cron.cron_interval,
+    format('select pgflow.prune_data_older_than(%L::interval)', setup_prune_data_cron.retention_interval));
+  return format('scheduled pgflow_prune_data at %s, for runs that ended %s ago', setup_prune_data_cron.cron_interval, setup_prune_data_cron.retention_interval);
+end $$;
+comment on function pgflow.setup_prune_data_cron(interval, text) is 'Schedules prune_data_older_than on pg_cron, hourly unless told otherwise. Nothing is pruned without it; to end it: select cron.unschedule(''pgflow_prune_data'').';
 
 -- 90_access/_check_client_role.sql
 create function pgflow._check_client_role(p_role_name text)

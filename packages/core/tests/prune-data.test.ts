@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { brokenInvariants } from '../../../tests/support/invariants.ts'
 import { testDatabase } from '../../../tests/support/test-database.ts'
 import { CompiledFlow } from './support/compiled-flow.ts'
+import { EngineCalls } from './support/engine-calls.ts'
 import { shape } from './support/shape.ts'
 
 const { sql, url } = await testDatabase()
@@ -91,10 +92,98 @@ describe('prune_data_older_than', () => {
 
   test.each(['0 days', '-1 days', null])('refuses a retention of %s', async (retention) => {
     await endedRuns('31 days', 'completes')
-    await expect(sql`select pgflow.prune_data_older_than(${retention}::interval)`).rejects.toMatchObject({
-      code: 'SF001',
-    })
+    for (const name of ['pgflow.prune_data_older_than', 'starflow.prune_runs']) {
+      await expect(sql.unsafe(`select ${name}($1::interval)`, [retention as string])).rejects.toMatchObject({
+        code: 'SF001',
+      })
+    }
     expect(await kept()).toHaveLength(1)
+  })
+})
+
+describe('runs on runners', async () => {
+  const engine = new EngineCalls(sql)
+  const definitionId = await engine.definition()
+  const onRunners = async () =>
+    (await sql`select id from starflow.workflow_runs order by created_at`).map(({ id }) => id)
+
+  /** A run with everything that one can have, which ended this long ago. */
+  async function ended(ago: string, end: 'success' | 'error' | 'cancelled' = 'success'): Promise<string> {
+    const runId = await engine.enqueue(definitionId)
+    const claim = (await engine.claim('r1', definitionId))!
+    expect(claim.run_id).toBe(runId)
+    await engine.call('on_run_start', {
+      ...{ ...claim, template_id: 'orders', workspace_id: 'shop', env: 'prod', input: {} },
+    })
+    await engine.call('on_node_start', { ...claim, node_id: 'a', attempt: 1, input: {} })
+    await engine.call('on_node_complete', { ...claim, node_id: 'a', output: 'done' })
+    await engine.call('open_wait', { ...claim, node_id: 'w' })
+    await engine.call('enqueue_worker_job', {
+      ...claim,
+      node_id: 'a',
+      kind: 'press',
+      payload: {},
+      idempotency_key: 'k',
+    })
+    await engine.call('session_set', { ...claim, session_id: 's', key: runId, value: 1, keep_for_ms: 86_400_000 })
+    if (end === 'success') await engine.call('on_run_complete', { ...claim, output: 'done', duration_ms: 1 })
+    else if (end === 'error') await engine.call('on_run_error', { ...claim, error: { message: 'boom' } })
+    else await engine.call('cancel_run', { run_id: runId, reason: 'enough' })
+    await engine.call('clear_lease', { ...claim })
+    await sql`
+      update starflow.workflow_runs set completed_at = completed_at - ${ago}::interval, cancelled_at = cancelled_at - ${ago}::interval
+      where id = ${runId}`
+    return runId
+  }
+
+  beforeEach(async () => {
+    await sql`delete from starflow.workflow_runs`
+  })
+
+  test('go with their events, waits and jobs when they ended longer ago, and what a session keeps stays', async () => {
+    const old = [await ended('31 days'), await ended('31 days', 'error'), await ended('31 days', 'cancelled')]
+    const young = await ended('29 days')
+    const open = await engine.enqueue(definitionId)
+    await sql`update starflow.workflow_runs set created_at = created_at - interval '90 days' where id = ${open}`
+    expect(await sql`select pgflow.prune_data_older_than(interval '30 days', dry_run => true) as n`).toEqual([
+      { n: '3' },
+    ])
+    expect(await onRunners()).toHaveLength(5)
+
+    expect(await prune('30 days')).toBe(3)
+    expect((await onRunners()).toSorted()).toEqual([young, open].toSorted())
+    for (const table of ['workflow_run_events', 'workflow_waits', 'worker_jobs']) {
+      expect(await sql`select from starflow.${sql(table)} where run_id = any (${old}::uuid[])`).toHaveLength(0)
+    }
+    // An end has closed the waits of its run already.
+    for (const table of ['workflow_run_events', 'worker_jobs']) {
+      expect(await sql`select from starflow.${sql(table)} where run_id = ${young}`).not.toHaveLength(0)
+    }
+    expect(await sql`select key from starflow.workflow_session_vars where run_id is null order by key`).toEqual(
+      old.toSorted().map((key) => ({ key })),
+    )
+    expect(await prune('30 days')).toBe(0)
+  })
+
+  test('are counted beside those on step queues, and no more of either go than is said', async () => {
+    await endedRuns('31 days', 'completes', 'completes')
+    for (const _ of [1, 2, 3]) await ended('31 days')
+    expect(await prune('30 days', 2)).toBe(4)
+    expect(await prune('30 days', 2)).toBe(1)
+  })
+
+  test('wait for nobody: one that is being retried, or that its runner still holds, is left', async () => {
+    const [retried, held, other] = [await ended('31 days', 'error'), await ended('31 days'), await ended('31 days')]
+    await sql`
+      update starflow.workflow_runs set leased_by = 'r1', lease_until = now() + interval '30 seconds' where id = ${held}`
+    const second = postgres(url, { max: 1, onnotice: () => {} })
+    await second.begin(async (transaction) => {
+      await transaction`select starflow.retry_run(${retried})`
+      expect(await prune('30 days')).toBe(1)
+    })
+    await second.end()
+    expect((await onRunners()).toSorted()).toEqual([retried, held].toSorted())
+    expect(await sql`select from starflow.workflow_run_events where run_id = ${other}`).toHaveLength(0)
   })
 })
 

@@ -1,6 +1,7 @@
 -- Runs are taken in the order of their ids, which is that of their starts and that of locks (40_run/README.md). One that somebody
 -- holds, to retry it say, is left for the next call. The rest goes from the leaves up, as the foreign keys want it. Messages of ended
--- tasks stand in the archives of their queues; nothing reads them there, so that they go by their age.
+-- tasks stand in the archives of their queues; nothing reads them there, so that they go by their age. Runs on runners come last: no
+-- other call locks rows of both placements in one transaction.
 create function pgflow.prune_data_older_than(retention_interval interval, max_runs integer default 10000, dry_run boolean default false)
 returns bigint
 language plpgsql
@@ -11,14 +12,11 @@ declare
   v_run_ids uuid[];
   v_queue text;
 begin
-  if not coalesce(prune_data_older_than.retention_interval > interval '0', false) or not coalesce(prune_data_older_than.max_runs > 0, false) then
-    perform pgflow._raise('SF001', 'The retention is not valid.',
-      format('retention_interval is %s, and max_runs is %s.', coalesce(prune_data_older_than.retention_interval::text, 'null'), coalesce(prune_data_older_than.max_runs::text, 'null')),
-      'Give an interval above zero, for example: select pgflow.prune_data_older_than(interval ''30 days'')');
-  end if;
+  perform pgflow._check_retention(prune_data_older_than.retention_interval, prune_data_older_than.max_runs);
   if prune_data_older_than.dry_run then
     return (select count(*) from pgflow.runs r
-            where r.status in ('completed', 'failed', 'cancelled') and coalesce(r.completed_at, r.failed_at, r.cancelled_at) < v_cutoff);
+            where r.status in ('completed', 'failed', 'cancelled') and coalesce(r.completed_at, r.failed_at, r.cancelled_at) < v_cutoff)
+           + starflow.prune_runs(prune_data_older_than.retention_interval, dry_run => true);
   end if;
   v_run_ids := array(
     select r.run_id from pgflow.runs r
@@ -38,6 +36,6 @@ begin
   loop
     execute format('delete from pgmq.%I where archived_at < $1', 'a_' || v_queue) using v_cutoff;
   end loop;
-  return cardinality(v_run_ids);
+  return cardinality(v_run_ids) + starflow.prune_runs(prune_data_older_than.retention_interval, prune_data_older_than.max_runs);
 end $$;
-comment on function pgflow.prune_data_older_than(interval, integer, boolean) is 'Deletes runs that ended longer ago than this, at most max_runs of them, with their steps, tasks and attempts, and archived messages of flows of that age. Returns how many runs went; with dry_run how many would, whatever their number, and deletes nothing. There is no way back.';
+comment on function pgflow.prune_data_older_than(interval, integer, boolean) is 'Deletes runs that ended longer ago than this, in either placement, at most max_runs of each: those on step queues with their steps, tasks and attempts, and archived messages of flows of that age; those on runners as starflow.prune_runs does. Returns how many runs went; with dry_run how many would, whatever their number, and deletes nothing. There is no way back.';
