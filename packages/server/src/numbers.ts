@@ -143,3 +143,7 @@ export const MAX_JSON_DEPTH = 256
 export const ALLOWED_CHECK_MS = 2000
 /** How long a look of the dashboard at a file waits for a write of another connection. */
 export const SQLITE_READ_TIMEOUT_MS = 2000
+/** How long a client may take for the header of a request, and for the whole of it with its body; and how often that is looked at. */
+export const HEADERS_TIMEOUT_MS = 10_000
+export const REQUEST_TIMEOUT_MS = 60_000
+export const SLOW_CLIENT_CHECK_MS = 2000

@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -45,6 +47,23 @@ describe('a body', () => {
     expect(JSON.parse(text).error.code).toBe('SF902')
     expect(text).not.toContain('a secret')
   })
+})
+
+test('a caller who hangs up in the middle of a body is no failure of the server', async () => {
+  const leaving = connect(Number(new URL(server.url).port), '127.0.0.1')
+  leaving.write(
+    `POST /api/runs HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{`,
+  )
+  const requests = () => server.log.filter(({ endpoint }) => endpoint === 'startRun').length
+  const before = requests()
+  await once(leaving, 'connect')
+  leaving.destroy()
+  await until(
+    async () => requests(),
+    (count) => count > before,
+  )
+  const [said] = server.log.filter(({ endpoint }) => endpoint === 'startRun').slice(before)
+  expect(said).toMatchObject({ level: 'info', message: 'the caller hung up' })
 })
 
 describe('what no store can keep', () => {

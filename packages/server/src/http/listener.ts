@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import { StarflowError } from '@starflow/errors'
-import { CLOSE_TIMEOUT_MS } from '../numbers.ts'
+import { CLOSE_TIMEOUT_MS, HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS, SLOW_CLIENT_CHECK_MS } from '../numbers.ts'
 import type { App } from './app.ts'
 
 /** The open port of a server. */
@@ -11,9 +11,36 @@ export interface Listener {
   close(): Promise<void>
 }
 
+/** How long a client may take to say what it wants; its connection is closed then (408). An answer may take as long as it likes. */
+export interface ClientLimits {
+  readonly headersTimeoutMs: number
+  /** Header and body. */
+  readonly requestTimeoutMs: number
+  /** How often connections are looked at. */
+  readonly checkMs: number
+}
+
+const CLIENT_LIMITS: ClientLimits = {
+  headersTimeoutMs: HEADERS_TIMEOUT_MS,
+  requestTimeoutMs: REQUEST_TIMEOUT_MS,
+  checkMs: SLOW_CLIENT_CHECK_MS,
+}
+
 /** @throws StarflowError SF915 */
-export async function listen(app: App, host: string, port: number): Promise<Listener> {
-  const server = createAdaptorServer({ fetch: app.fetch })
+export async function listen(
+  app: Pick<App, 'fetch'>,
+  host: string,
+  port: number,
+  limits: ClientLimits = CLIENT_LIMITS,
+): Promise<Listener> {
+  const server = createAdaptorServer({
+    fetch: app.fetch,
+    serverOptions: {
+      headersTimeout: limits.headersTimeoutMs,
+      requestTimeout: limits.requestTimeoutMs,
+      connectionsCheckingInterval: limits.checkMs,
+    },
+  })
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(cannotListen(host, port, error)))
     server.listen(port, host, resolve)

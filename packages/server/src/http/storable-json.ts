@@ -6,11 +6,18 @@ const BAD_TEXT = 'has text that cannot be kept: a NUL, or half of a surrogate pa
 
 /** Why what a request carries cannot be kept anywhere; undefined when it can. */
 export function unstorableProblem(value: unknown): string | undefined {
-  if (isNestedTooDeeply(value)) return `It is nested more than ${MAX_JSON_DEPTH} levels deep.`
+  const found = findUnstorable(value)
+  if (found === undefined) return undefined
+  return found.path === '' ? `It ${found.problem}.` : `${found.path}: it ${found.problem}.`
+}
+
+/** What of a value cannot be kept anywhere, and where it is, by keys with dots between; undefined when all can. */
+export function findUnstorable(value: unknown): { readonly path: string; readonly problem: string } | undefined {
+  if (isNestedTooDeeply(value)) return { path: '', problem: `is nested more than ${MAX_JSON_DEPTH} levels deep` }
   for (const { found, path } of nodesOf(value)) {
     const text =
       typeof found === 'string' ? found : typeof found === 'object' ? Object.keys(found ?? {}).join('\n') : ''
-    if (UNSTORABLE.test(text)) return path === '' ? `It ${BAD_TEXT}.` : `${path}: it ${BAD_TEXT}.`
+    if (UNSTORABLE.test(text)) return { path, problem: BAD_TEXT }
   }
   return undefined
 }

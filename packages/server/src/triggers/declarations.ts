@@ -1,6 +1,7 @@
 import { DEFAULT_ENV } from '@starflow/engine'
 import { z } from 'zod'
 import { alertsSection } from '../alerts/alert-declarations.ts'
+import { findUnstorable } from '../http/storable-json.ts'
 import { CATCH_UP_LIMIT, MAX_CATCH_UP_LIMIT, WEBHOOK_TOLERANCE_MS } from '../numbers.ts'
 import { PLACEMENTS } from '../runs/run-placement.ts'
 import { NAME_PATTERN } from '../workspace.ts'
@@ -60,7 +61,7 @@ const trigger = z.strictObject({
     .default('UTC')
     .describe('Where the fields of `cron` are read.'),
   ...start,
-  input: z.json().default({}).describe('What each run starts with.'),
+  input: z.json().superRefine(refuseUnstorable).default({}).describe('What each run starts with.'),
   catchUp: z
     .enum(CATCH_UP_RULES)
     .default('last')
@@ -149,6 +150,7 @@ const webhook = z.strictObject({
     .json()
     .default({ $from: '/body' })
     .superRefine((template, context) => {
+      refuseUnstorable(template, context)
       for (const { path, from } of templatePointers(template)) {
         const problem = pointer.safeParse(from).error?.issues[0]?.message
         if (problem !== undefined) context.addIssue({ code: 'custom', path: [...path, '$from'], message: problem })
@@ -202,6 +204,14 @@ export type SignatureDeclaration = WebhookDeclaration['signature']
 export type Condition = WebhookDeclaration['when'][number]
 
 export const NO_DECLARATIONS: Declarations = { triggers: {}, webhooks: {}, pools: {}, alerts: undefined }
+
+/** What no store can keep would be refused at each start, when nobody looks. */
+function refuseUnstorable(input: unknown, context: z.RefinementCtx): void {
+  const found = findUnstorable(input)
+  if (found === undefined) return
+  const path = found.path === '' ? [] : found.path.split('.')
+  context.addIssue({ code: 'custom', path, message: found.problem })
+}
 
 /** Each `$from` of a template and where it stands. */
 function templatePointers(

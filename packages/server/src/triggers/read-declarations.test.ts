@@ -99,3 +99,25 @@ test('a pattern that never comes is refused', () => {
     '3:5 triggers.never.cron: never comes.',
   ])
 })
+
+test('an input that no store can keep is refused where it stands', () => {
+  expect(
+    problemsOf(`triggers:
+  nightly:
+    cron: 0 3 * * *
+    flow: reportV1
+    input:
+      whole: fine
+      lines: [a, "b\\0c"]
+webhooks:
+  own:
+    flow: ciV1
+    signature: { scheme: github, secrets: [A_SECRET] }
+    input:
+      who: { $from: /body/who, $default: "half \\uD83D of a pair" }
+`),
+  ).toEqual([
+    '7:18 triggers.nightly.input.lines.1: has text that cannot be kept: a NUL, or half of a surrogate pair.',
+    '13:32 webhooks.own.input.who.$default: has text that cannot be kept: a NUL, or half of a surrogate pair.',
+  ])
+})
