@@ -38,6 +38,32 @@ test('every command in a shell block of the docs begins with npx', () => {
   expect(blocks.filter(({ text }) => text.match(PLAIN))).toEqual([])
 })
 
+test('every command that a page tells to type is one, with options that it has', () => {
+  const typed = pages
+    .filter((file) => file !== 'docs/reference/cli.md')
+    .flatMap((file) =>
+      Array.from(read(file).matchAll(/npx starflow ([a-z][^`|\n]*)/g), ([, text]) => ({ file, text: text! })),
+    )
+  expect(typed.length).toBeGreaterThan(50)
+  expect(typed.filter(({ text }) => unknownParts(text).length > 0)).toEqual([])
+})
+
+/** Options by command, as the reference has them. */
+const COMMANDS = new Map(
+  read('docs/reference/cli.md')
+    .split(/^## starflow /m)
+    .slice(1)
+    .map((section) => [section.split('\n')[0]!, section.match(/--[a-z][a-z-]*/g) ?? []] as const),
+)
+
+function unknownParts(command: string): readonly string[] {
+  const [first = '', second = ''] = command.split(/[ ,.;:)]+/)
+  const name = [`${first} ${second}`, first].find((each) => COMMANDS.has(each))
+  if (name === undefined) return Array.from(COMMANDS.keys()).some((each) => each.startsWith(`${first} `)) ? [] : [first]
+  const options = command.replace(/'[^']*'|"[^"]*"/g, '').match(/(?<= )--[a-z][a-z-]*/g) ?? []
+  return options.filter((option) => option !== '--help' && !COMMANDS.get(name)!.includes(option))
+}
+
 /** The text of each string and template. A string that is nothing but a command names it. */
 function textsOf(file: string): string[] {
   const source = read(file)

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { StarflowSql } from '@starflow/core'
 import { extractFlowShape, Flow, withStepQueues } from '@starflow/dsl'
 import { describe, expect, test } from 'vitest'
-import { testServer, testStorage } from './support/test-servers.ts'
+import { ApiClient } from './support/api-client.ts'
+import { testServer, testStorage, WAIT_SECRET } from './support/test-servers.ts'
 import { until } from './support/until.ts'
 
 const LARGE = 'x'.repeat(70_000)
@@ -27,7 +28,8 @@ await core.ensureFlowCompiled({
 const workerId = randomUUID()
 await core.registerWorker({ workerId, queueName: routes[0]!.queueName, functionName: 'spread' })
 const server = await testServer(storage, {}, { flows: [spread] })
-const shop = await server.workspace('shop')
+const shopToken = (await server.token('shop')).token
+const shop = new ApiClient(server.url, shopToken)
 const bank = await server.workspace('bank')
 const names = ['ana', 'bo', 'cy']
 
@@ -117,6 +119,22 @@ describe.each(['queue', 'runner'] as const)('a run in placement %s', async (plac
     expect((await shop.get(`/api/runs/${runId}/input`)).body).toEqual({ input: { names } })
   })
 
+  test('tells how far it is to whoever asks again and again, without what it was given and gives', async () => {
+    const { body } = await shop.get(`/api/runs/${runId}/status`)
+    const { steps, ...summary } = (await shop.get(`/api/runs/${runId}`)).body
+    const { steps: shown, ...rest } = body
+    expect(shown).toEqual([
+      { step: 'list', status: 'completed', tasks: null },
+      { step: 'each', status: 'completed', tasks: { total: 3, left: 0 } },
+      { step: 'blow', status: 'completed', tasks: null },
+    ])
+    expect(summary).toMatchObject(rest)
+    expect(Object.keys(rest)).not.toContain('input')
+    expect(JSON.stringify(body)).not.toContain('ana')
+    const foreign = await bank.get(`/api/runs/${runId}/status`)
+    expect([foreign.status, foreign.body.error.code]).toEqual([404, 'SF802'])
+  })
+
   test('lists the tasks of a map page by page, with every attempt and its error, and gives the output of each', async () => {
     const first = (await shop.get(`/api/runs/${runId}/steps/each/tasks?limit=2`)).body
     expect(first.next).toBe(1)
@@ -159,6 +177,48 @@ describe.each(['queue', 'runner'] as const)('a run in placement %s', async (plac
     const wrong = await shop.get('/api/runs?status=broken')
     expect([wrong.status, wrong.body.error.code]).toEqual([400, 'SF902'])
   })
+})
+
+test('what is in progress is told alike in both placements: a wait, and a map over the input', async () => {
+  const waiting = new Flow<number[]>({ slug: 'approvalsV1' })
+    .map({ slug: 'half' }, (each) => each / 2)
+    .wait({ slug: 'decide', dependsOn: ['half'] })
+    .step({ slug: 'tell', dependsOn: ['decide'] }, () => 'told')
+  await sql`select vault.create_secret(${WAIT_SECRET}, 'starflow_wait_token_secret')`
+  const other = await testServer(storage, { STARFLOW_SERVICE_ID: 'other' }, { flows: [waiting] })
+  const shape = extractFlowShape(waiting)
+  await core.ensureFlowCompiled({ flowSlug: waiting.slug, shape, queueMode: 'flow', routeMap: null })
+  const client = new ApiClient(other.url, shopToken)
+  const statusOf = async (placement: string) => {
+    const { body } = await client.post('/api/runs', { flow: waiting.slug, input: [2, 4], placement })
+    if (placement === 'queue') {
+      const call = {
+        workerId,
+        queueName: 'approvalsv1',
+        flowSlug: waiting.slug,
+        qty: 10,
+        onUnsupported: 'skip',
+      } as const
+      const { claimed } = await core.settleAndClaim({ ...call, stepSlug: null, reports: [] })
+      await core.settleTasks(
+        workerId,
+        claimed.map(({ runId, stepSlug, taskIndex, attempt }) => ({
+          ...{ runId, stepSlug, taskIndex, attempt, status: 'completed', output: '1' },
+        })),
+      )
+    }
+    const status = await until(
+      async () => (await client.get(`/api/runs/${body.runId}/status`)).body,
+      ({ steps }) => steps[1].status === 'waiting',
+    )
+    return status.steps
+  }
+  expect(await statusOf('runner')).toEqual([
+    { step: 'half', status: 'completed', tasks: { total: 2, left: 0 } },
+    { step: 'decide', status: 'waiting', tasks: null },
+    { step: 'tell', status: 'created', tasks: null },
+  ])
+  expect(await statusOf('queue')).toEqual(await statusOf('runner'))
 })
 
 test('many runs are steered at once, and each is answered for', async () => {

@@ -42,6 +42,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{runId}/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show how far a run is, for whoever asks again and again
+         * @description Reads no input and no output. Whoever can hold a connection open is better served by the events of the run, or by `/api/live`.
+         */
+        get: operations["getRunStatus"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{runId}/events": {
         parameters: {
             query?: never;
@@ -1394,6 +1414,134 @@ export interface operations {
                         /** @description Since when it waits for a runner, or did when it was taken last. */
                         queuedAt: string | null;
                         leaseUntil: string | null;
+                    };
+                };
+            };
+            /** @description SF902, SF905 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF903 */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF904 */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF802 */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF906 */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF914 */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF911 */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getRunStatus: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The workspace. Required with the operator's token; with one of a workspace it may only name that. `*` stands for every workspace. */
+                "starflow-workspace"?: string;
+            };
+            path: {
+                /** @description The id of the run. */
+                runId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The run and its steps. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * Format: uuid
+                         * @description The id of the run.
+                         */
+                        runId: string;
+                        flow: string;
+                        /**
+                         * @description queue: step queues and their workers. runner: as a whole on a runner.
+                         * @enum {string}
+                         */
+                        placement: "queue" | "runner";
+                        /** @description Null: it was started in SQL and belongs to none. */
+                        workspace: string | null;
+                        env: string | null;
+                        /** @enum {string} */
+                        status: "queued" | "running" | "paused" | "success" | "error" | "cancelled";
+                        /** @description Only runners of this pool claim it; null: any runner. */
+                        pool: string | null;
+                        /** @description Whether a runner has it, or may take it; a resumed run is paused and queued. Null: it is on step queues. */
+                        claimState: ("queued" | "claimed" | "running" | "paused" | "complete" | "failed" | "abandoned") | null;
+                        /** @description The runner that holds it. */
+                        leasedBy: string | null;
+                        /** Format: date-time */
+                        createdAt: string;
+                        startedAt: string | null;
+                        endedAt: string | null;
+                        error: string | null;
+                        steps: {
+                            step: string;
+                            /** @enum {string} */
+                            status: "created" | "started" | "waiting" | "completed" | "failed" | "skipped";
+                            /** @description Of a map: its elements, as far as they are known. */
+                            tasks: {
+                                total: number;
+                                /** @description Those that have not ended. */
+                                left: number;
+                            } | null;
+                        }[];
                     };
                 };
             };

@@ -15,6 +15,7 @@ import type {
   RunDetail,
   RunEventView,
   RunPlacement,
+  RunStatusView,
   RunSummary,
   StartRequest,
   TaskPage,
@@ -29,6 +30,8 @@ import {
   type QueueRunRow,
   queueStatuses,
   type StepRow,
+  type StepStatusRow,
+  stepStatusView,
   stepView,
   summaryOf,
   type TaskRow,
@@ -74,6 +77,16 @@ export class QueuePlacement implements RunPlacement {
         select * from starflow.queue_run_steps(${runId}, ${MAX_INLINE_BYTES}, ${SHOWN_TASKS})`,
     ])
     return { ...summary, ...run, steps: steps.map(stepView), queuedAt: null, leaseUntil: null }
+  }
+
+  async readStatus(scope: Scope, runId: string): Promise<RunStatusView | undefined> {
+    const summary = await this.#find(scope, runId)
+    if (summary === undefined) return undefined
+    const steps = await this.#sql<StepStatusRow[]>`
+      select s.step_slug, st.step_type, s.status, s.initial_tasks, s.remaining_tasks
+      from pgflow.step_states s join pgflow.steps st on st.flow_slug = s.flow_slug and st.step_slug = s.step_slug
+      where s.run_id = ${runId} order by st.step_index`
+    return { ...summary, steps: steps.map(stepStatusView) }
   }
 
   async has(scope: Scope, runId: string): Promise<true | undefined> {

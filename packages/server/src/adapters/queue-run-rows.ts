@@ -5,6 +5,7 @@ import type {
   AttemptView,
   RunSummary,
   StepState,
+  StepStatusView,
   StepView,
   TaskState,
   TaskView,
@@ -111,6 +112,23 @@ export function stepView(row: StepRow): StepView {
     output: row.output,
     outputBytes: row.output_bytes,
     spans: row.spans ?? [],
+  }
+}
+
+export interface StepStatusRow {
+  readonly step_slug: string
+  readonly step_type: StepType
+  readonly status: StepState
+  readonly initial_tasks: number | null
+  readonly remaining_tasks: number | null
+}
+
+export function stepStatusView(row: StepStatusRow): StepStatusView {
+  const { step_type: type, status, initial_tasks: total, remaining_tasks: left } = row
+  return {
+    step: row.step_slug,
+    status: status === 'started' && type === 'wait' ? 'waiting' : status,
+    tasks: type === 'map' && total !== null ? { total, left: left ?? total } : null,
   }
 }
 

@@ -58,6 +58,19 @@ export const runSummary = z.object({
   error: z.string().nullable(),
 })
 
+export const runStatusView = runSummary.extend({
+  steps: z.array(
+    z.object({
+      step: slug,
+      status: z.enum(STEP_STATUSES),
+      tasks: z
+        .object({ total: z.int(), left: z.int().describe('Those that have not ended.') })
+        .nullable()
+        .describe('Of a map: its elements, as far as they are known.'),
+    }),
+  ),
+})
+
 const bytes = z.int().describe('As JSON text; of a large value about so many.')
 const inline = (where: string) =>
   json.describe(`Null where it is larger than ${MAX_INLINE_BYTES} bytes: then ${where} has it.`)

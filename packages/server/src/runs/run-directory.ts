@@ -18,6 +18,7 @@ import type {
   RunDetail,
   RunEventView,
   RunPlacement,
+  RunStatusView,
   RunSummary,
   StartRequest,
   TaskPage,
@@ -79,6 +80,11 @@ export class RunDirectory {
   /** @throws StarflowError SF802 */
   async read(scope: Scope, runId: string): Promise<RunDetail> {
     return await this.#first(runId, (placement) => placement.read(scope, runId))
+  }
+
+  /** @throws StarflowError SF802 */
+  async readStatus(scope: Scope, runId: string): Promise<RunStatusView> {
+    return await this.#first(runId, (placement) => placement.readStatus(scope, runId))
   }
 
   /**

@@ -13,6 +13,8 @@ export interface RunPlacement {
   whyNot(flowSlug: string): Promise<{ readonly detail: string; readonly hint: string } | undefined>
   start(start: StartRequest): Promise<{ readonly runId: string; readonly created: boolean }>
   read(scope: Scope, runId: string): Promise<RunDetail | undefined>
+  /** What of a run moves, without reading what it was given or gives. Undefined when there is no such run. */
+  readStatus(scope: Scope, runId: string): Promise<RunStatusView | undefined>
   /** True, or undefined when there is no such run. */
   has(scope: Scope, runId: string): Promise<true | undefined>
   /** Newest first. */
@@ -130,6 +132,18 @@ export interface RunDetail extends RunSummary {
   /** Since when it waits for a runner, or did when it was taken last; null of a run on step queues. */
   readonly queuedAt: string | null
   readonly leaseUntil: string | null
+}
+
+/** What whoever waits for a run asks for again and again. */
+export interface RunStatusView extends RunSummary {
+  readonly steps: readonly StepStatusView[]
+}
+
+export interface StepStatusView {
+  readonly step: string
+  readonly status: StepState
+  /** Of a map, as far as they are known: its elements, and those that have not ended. */
+  readonly tasks: { readonly total: number; readonly left: number } | null
 }
 
 export const STEP_STATUSES = ['created', 'started', 'waiting', 'completed', 'failed', 'skipped'] as const

@@ -32,6 +32,7 @@ import type {
   RunDetail,
   RunEventView,
   RunPlacement,
+  RunStatusView,
   RunSummary,
   StartRequest,
   TaskPage,
@@ -106,6 +107,24 @@ export class RunnerPlacement implements RunPlacement {
       steps: log.steps(facts),
       queuedAt: run.queuedAt,
       leaseUntil: run.leaseUntil,
+    }
+  }
+
+  async readStatus(scope: Scope, runId: string): Promise<RunStatusView | undefined> {
+    // A list leaves out what may be long; one of a whole id has one run.
+    const { runs } = await this.#adapter.listRuns({ search: runId, workspaceId: workspaceOf(scope), limit: 1 })
+    const [run] = runs
+    if (run === undefined) return undefined
+    const [log, shape] = await Promise.all([this.#logs.read(runId), this.#shapeOf(run)])
+    const isMapOfInput = shape?.steps.some(({ stepType, dependencies: [source] }) => stepType === 'map' && !source)
+    const input = isMapOfInput ? ((await this.#adapter.readRun(runId))?.input ?? null) : null
+    const steps = log.steps({ shape, startedAt: run.startedAt, input, waitsDueAt: new Map() })
+    return {
+      ...summaryOf(run),
+      steps: steps.map(({ step, status, tasks }) => ({
+        ...{ step, status },
+        tasks: tasks && { total: tasks.total, left: tasks.total - tasks.completed - tasks.failed },
+      })),
     }
   }
 
@@ -268,7 +287,7 @@ export class RunnerPlacement implements RunPlacement {
   }
 
   /** As it was when the run started, whatever this process was started with. */
-  async #shapeOf({ templateId, definitionId }: RunRecord): Promise<FlowShape | undefined> {
+  async #shapeOf({ templateId, definitionId }: ListedRun): Promise<FlowShape | undefined> {
     if (definitionId === null || definitionId === this.#served.definitionIds.get(templateId)) {
       return this.#flows.shapeOf(templateId)
     }

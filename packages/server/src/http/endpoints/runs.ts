@@ -8,7 +8,7 @@ import * as schema from '../schemas.ts'
 
 /** Starting, showing and steering runs. */
 export function runEndpoints(runs: RunDirectory): Endpoint[] {
-  return [start(runs), list(runs), read(runs), events(runs), cancel(runs), retry(runs)]
+  return [start(runs), list(runs), read(runs), readStatus(runs), events(runs), cancel(runs), retry(runs)]
 }
 
 function start(runs: RunDirectory): Endpoint {
@@ -97,6 +97,19 @@ function read(runs: RunDirectory): Endpoint {
     answers: { 200: { description: 'The run.', schema: schema.runDetail } },
     errors: ['SF802'],
     handle: async ({ scope, params }) => ({ status: 200, body: await runs.read(scope, params.runId) }),
+  })
+}
+
+function readStatus(runs: RunDirectory): Endpoint {
+  return endpoint({
+    ...{ id: 'getRunStatus', method: 'get', path: '/api/runs/{runId}/status', tag: 'Runs', access: 'scope' },
+    summary: 'Show how far a run is, for whoever asks again and again',
+    description:
+      'Reads no input and no output. Whoever can hold a connection open is better served by the events of the run, or by `/api/live`.',
+    params: z.object({ runId: schema.runId }),
+    answers: { 200: { description: 'The run and its steps.', schema: schema.runStatusView } },
+    errors: ['SF802'],
+    handle: async ({ scope, params }) => ({ status: 200, body: await runs.readStatus(scope, params.runId) }),
   })
 }
 
