@@ -26,6 +26,27 @@ test.each(['functions/_flows/word.ts', 'functions/a/index.ts'])(
   },
 )
 
+test('code that does not boot leaves the isolate as it was, until it is mended', async () => {
+  const { call, folder, log } = await startFunctions(
+    { 'a/index.ts': FUNCTION, '_flows/word.ts': `export const word = 'old'` },
+    { watch: true, limits: { terminationGraceMs: 100 } },
+  )
+  await call('a')
+  const { id } = log.of('function.listening')[0]!
+  for (const mistake of ['export const word = = 1', `throw new Error('no word')`]) {
+    const told = log.of('function.boot_failed').length
+    writeFile(join(folder, 'functions/_flows/word.ts'), mistake)
+    expect(await log.next('function.boot_failed', () => log.of('function.boot_failed').length > told)).toMatchObject({
+      error: { code: 'SF511', fields: { file: 'functions/_flows/word.ts' } },
+    })
+    expect(await (await call('a')).text()).toBe('old')
+  }
+  expect(log.of('function.exited').filter((event) => event.id === id)).toEqual([])
+  writeFile(join(folder, 'functions/_flows/word.ts'), `export const word = 'new'`)
+  expect(await log.next('function.exited', (event) => event.id === id)).toMatchObject({ reason: 'reload' })
+  expect(await (await call('a')).text()).toBe('new')
+})
+
 test('a change below a further watched folder ends the isolates too', async () => {
   const elsewhere = temporaryFolder({ 'src/word.ts': `export const word = 'old'` })
   const { call, log } = await startFunctions(

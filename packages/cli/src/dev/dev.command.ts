@@ -122,6 +122,7 @@ class Generator {
   readonly #project: Project
   readonly #output: Output
   #told = ''
+  #failure: string | undefined
 
   constructor(project: Project, output: Output) {
     this.#project = project
@@ -138,7 +139,15 @@ class Generator {
         ? []
         : [`no step needs ${generation.obsolete.join(', ')}. To remove: npx starflow functions generate --yes`]),
     ])
+    this.#failure = undefined
     return generation
+  }
+
+  /** Whether a failure is another one than that of the run before, which may have met the same edit half a second earlier. */
+  isNews(error: unknown): boolean {
+    const before = this.#failure
+    this.#failure = String(error)
+    return this.#failure !== before
   }
 
   /** Says what is new: an edit does not repeat what still holds. */
@@ -168,7 +177,7 @@ async function regenerate(
   } catch (error) {
     log.checked({ isBroken: true })
     // Whatever it is, the workers that run go on.
-    if (!interrupted.aborted) printError(error, output)
+    if (!interrupted.aborted && generator.isNews(error)) printError(error, output)
   }
 }
 

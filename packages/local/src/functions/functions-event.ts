@@ -44,7 +44,7 @@ export type FunctionsEvent =
       readonly lifetimeMs: number
       readonly requests: number
     })
-  /** A file has changed, and these functions are made of it: their isolates end. */
+  /** A file has changed, and these functions are made of it: they boot anew, and their isolates end once the new ones listen. */
   | { readonly type: 'functions.reloaded'; readonly path: string; readonly functions: readonly string[] }
 
 export type FunctionsEventListener = (event: FunctionsEvent) => void

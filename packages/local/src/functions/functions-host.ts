@@ -6,7 +6,7 @@ import { StarflowError } from '@starflow/errors'
 import { ChangedFiles } from './changed-files.ts'
 import { resolveDenoBinary } from './deno-binary.ts'
 import { answer, FUNCTION_ANSWERS, forwardRequest } from './function-proxy.ts'
-import { findFunction, findProjectDir } from './function-source.ts'
+import { type FunctionSource, findFunction, findProjectDir } from './function-source.ts'
 import { FunctionWatcher } from './function-watcher.ts'
 import type { FunctionsEventListener } from './functions-event.ts'
 import { Isolate } from './isolate.ts'
@@ -27,9 +27,9 @@ export interface FunctionsHostOptions {
   /** Folder of Deno's cache. Default: one in the system's temporary folder. */
   readonly denoDir?: string
   /**
-   * True: a change of a file below `functionsDir` ends the isolates of the functions that are made of it (with
-   * `beforeunload` and grace), so that the next request boots the new code. A list: changes below these folders too, for
-   * modules that functions import from elsewhere.
+   * True: after a change of a file below `functionsDir` the functions that are made of it boot anew, and their old isolates
+   * end (with `beforeunload` and grace) once the new ones listen; requests wait for that. Code that does not boot leaves the
+   * old isolate as it was. A list: changes below these folders too, for modules that functions import from elsewhere.
    */
   readonly watch?: boolean | readonly string[]
   readonly onEvent?: FunctionsEventListener
@@ -68,6 +68,8 @@ export class FunctionsHost {
   readonly #watcher: FunctionWatcher | undefined
   /** The isolate that takes new requests, by function; there from the first moment of its boot. */
   readonly #current = new Map<string, Isolate>()
+  /** Isolates with changed code, by function, until it is known whether they boot. */
+  readonly #replacements = new Map<string, Promise<void>>()
   /** All that are not gone, retired ones too. */
   readonly #isolates = new Set<Isolate>()
   #reloads = Promise.resolve()
@@ -146,6 +148,8 @@ export class FunctionsHost {
   /** Answers a request for the function `name`; `rest` is what follows the name in the URL, with its query. */
   async handle(incoming: IncomingMessage, outgoing: ServerResponse, name: string, rest: string): Promise<void> {
     for (let attempt = 1; attempt <= MAX_FORWARDS && !this.#isStopped; attempt++) {
+      await this.#replaced(name)
+      if (this.#isStopped) break
       const isolate = this.#isolateFor(name)
       if (isolate === undefined) {
         outgoing.writeHead(404, { 'content-type': 'text/plain' }).end('Function not found')
@@ -170,8 +174,19 @@ export class FunctionsHost {
   #isolateFor(name: string): Isolate | undefined {
     const current = this.#current.get(name)
     if (current !== undefined) return current
-    const source = findFunction(this.#functionsDir, this.#projectDir, name)
+    const source = this.#sourceOf(name)
     if (source === undefined) return undefined
+    const isolate = this.#boot(source)
+    this.#current.set(name, isolate)
+    return isolate
+  }
+
+  #sourceOf(name: string): FunctionSource | undefined {
+    return findFunction(this.#functionsDir, this.#projectDir, name)
+  }
+
+  #boot(source: FunctionSource): Isolate {
+    const { name } = source
     const isolate = new Isolate({
       source,
       projectDir: this.#projectDir,
@@ -184,7 +199,6 @@ export class FunctionsHost {
         if (this.#current.get(name) === retired) this.#current.delete(name)
       },
     })
-    this.#current.set(name, isolate)
     this.#isolates.add(isolate)
     void isolate.exited.then(() => this.#isolates.delete(isolate))
     this.#sampler ??= setInterval(() => void this.#sample(), SAMPLE_INTERVAL_MS).unref()
@@ -223,8 +237,37 @@ export class FunctionsHost {
       isolates.map(({ source }) => source),
     )
     if (this.#isStopped) return
-    for (const isolate of isolates) if (concerned.has(isolate.name)) void isolate.terminate('reload')
     this.#onEvent({ type: 'functions.reloaded', path: paths.at(-1)!, functions: [...concerned].sort() })
+    for (const isolate of isolates) if (concerned.has(isolate.name)) this.#renew(isolate)
+  }
+
+  /** Its code has changed. One that listens goes on until a fresh one does; one that boots has read old files, maybe. */
+  #renew(isolate: Isolate): void {
+    if (isolate.isRetired) return
+    const source = this.#sourceOf(isolate.name)
+    if (source === undefined || isolate.port === 0) void isolate.terminate('reload')
+    else this.#replace(isolate.name, source)
+  }
+
+  #replace(name: string, source: FunctionSource): void {
+    const olderOnes = [...this.#isolates].filter((each) => each.name === name)
+    const fresh = this.#boot(source)
+    const takeOver = () => {
+      if (fresh.isRetired) return
+      this.#current.set(name, fresh)
+      for (const older of olderOnes) if (!older.isRetired) void older.terminate('reload')
+    }
+    // It has told why it does not boot; then the older one goes on.
+    const settled = fresh.ready.then(takeOver, () => {})
+    this.#replacements.set(name, settled)
+    void settled.then(() => {
+      if (this.#replacements.get(name) === settled) this.#replacements.delete(name)
+    })
+  }
+
+  /** Settles when no replacement of the function boots any more. */
+  async #replaced(name: string): Promise<void> {
+    while (this.#replacements.has(name)) await this.#replacements.get(name)
   }
 }
 
