@@ -13,7 +13,7 @@ const flow = new Flow<{ id: number }>({ slug: 'orders' })
   .step({ slug: 'ship', dependsOn: ['pay'] }, ({ pay }) => pay.paid)
 
 export const orders = withStepQueues(flow)
-export const workers = defineWorkers(orders, { pay: { maxConcurrent: 4 }, ship: { instances: 3 } })
+export const workers = defineWorkers(orders, { pay: { maxConcurrent: 4, onUnsupportedMessage: 'halt' }, ship: { instances: 3 } })
 `
 const MAIL = `
 import { Flow } from '@starflow/dsl'

@@ -133,6 +133,7 @@ describe('defineWorkers', () => {
     ['instances', 0],
     ['maxPgConnections', Number.NaN],
     ['maxPgConnections', '4'],
+    ['onUnsupportedMessage', 'stop'],
     ['queue', 'mine'],
   ])('%s of %s is refused', (option, value) => {
     expect(thrownBy(() => defineWorkers(queued, { classify: { [option]: value } } as never))).toMatchObject({
@@ -143,6 +144,12 @@ describe('defineWorkers', () => {
 
   it.each([1, 20])('%d instances are accepted', (instances) => {
     expect(defineWorkers(queued, { classify: { instances } }).settings.classify).toEqual({ instances })
+  })
+
+  it.each(['skip', 'halt'] as const)("a worker may be told to %s what is nobody's work", (onUnsupportedMessage) => {
+    expect(defineWorkers(queued, { classify: { onUnsupportedMessage } }).settings.classify).toEqual({
+      onUnsupportedMessage,
+    })
   })
 
   it('a plain flow is refused with the way out', () => {

@@ -1,5 +1,6 @@
 import { StarflowError } from '@starflow/errors'
 import type { AnyFlow, HandledStepSlug } from './flow-types.ts'
+import { InvalidStepOptionError } from './invalid-step-option-error.ts'
 import { checkInteger, checkOptionNames } from './step-option.ts'
 import { isStepQueuedFlow, requireHandledStep, type StepQueuedFlow } from './step-queued-flow.ts'
 import { UnknownStepError } from './unknown-step-error.ts'
@@ -14,7 +15,17 @@ export interface WorkerSettings {
   readonly instances?: number | undefined
   /** Database connections of one worker. */
   readonly maxPgConnections?: number | undefined
+  /**
+   * `skip` warns about messages in the step's queue that belong to no task of it and goes on; `halt` stops the worker function
+   * that has read one. Default `skip`.
+   */
+  readonly onUnsupportedMessage?: UnsupportedMessagePolicy | undefined
 }
+
+/** What a worker does about messages that are nobody's work. */
+export type UnsupportedMessagePolicy = (typeof UNSUPPORTED_MESSAGE_POLICIES)[number]
+
+const UNSUPPORTED_MESSAGE_POLICIES = ['skip', 'halt'] as const
 
 /** A step-queued flow with the settings of its workers by step. */
 export interface WorkerDefinition<TFlow extends AnyFlow = AnyFlow, TSlug extends string = HandledStepSlug<TFlow>> {
@@ -59,10 +70,21 @@ export function defineWorkers<TFlow extends AnyFlow>(
 
 function checkSettings(flowSlug: string, stepSlug: string, settings: WorkerSettings): WorkerSettings {
   const owner = `The worker of step "${stepSlug}" of flow "${flowSlug}"`
-  checkOptionNames(owner, settings, Object.keys(LARGEST_VALUES))
+  checkOptionNames(owner, settings, [...Object.keys(LARGEST_VALUES), 'onUnsupportedMessage'])
   for (const [option, largest] of Object.entries(LARGEST_VALUES)) {
     const value = settings[option as keyof WorkerSettings]
     if (value !== undefined) checkInteger(owner, option, value, 1, largest)
   }
+  checkPolicy(owner, settings.onUnsupportedMessage)
   return Object.freeze({ ...settings })
+}
+
+function checkPolicy(owner: string, value: unknown): void {
+  if (value === undefined || UNSUPPORTED_MESSAGE_POLICIES.includes(value as UnsupportedMessagePolicy)) return
+  throw new InvalidStepOptionError({
+    owner,
+    option: 'onUnsupportedMessage',
+    value,
+    rule: `must be ${UNSUPPORTED_MESSAGE_POLICIES.map((policy) => `'${policy}'`).join(' or ')}`,
+  })
 }

@@ -1,4 +1,4 @@
-import { Flow, withStepQueues } from '@starflow/dsl'
+import { defineWorkers, Flow, withStepQueues } from '@starflow/dsl'
 import type { Sql } from 'postgres'
 import { describe, expectTypeOf, it } from 'vitest'
 import { EdgeWorker } from './edge-worker.ts'
@@ -25,6 +25,11 @@ describe('EdgeWorker.start', () => {
   it('takes a step-queued flow with one of its step slugs', () => {
     start(stepQueued, { stepSlug: 'pack' })
     start(stepQueued, { stepSlug: 'ship', maxConcurrent: 1 })
+  })
+
+  it('takes the settings that defineWorkers gives a step', () => {
+    const { settings } = defineWorkers(stepQueued, { pack: { instances: 2, onUnsupportedMessage: 'halt' } })
+    start(stepQueued, { stepSlug: 'pack', ...settings.pack })
   })
 
   it('refuses a step slug for a plain flow', () => {

@@ -1,5 +1,5 @@
 import { StarflowSql } from '@starflow/core'
-import { type AnyFlow, Flow, withStepQueues } from '@starflow/dsl'
+import { defineWorkers, Flow, withStepQueues } from '@starflow/dsl'
 import { afterEach, describe, expect, test } from 'vitest'
 import { testDatabase } from '../../../tests/support/test-database.ts'
 import { resolveWorkerConfig } from '../src/worker-config.ts'
@@ -13,7 +13,9 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map((worker) => worker.stop()))
 })
 
-function workerOn(flow: AnyFlow, options: Parameters<typeof workerFunctionOn>[2] = {}): RunningFunction {
+type Arguments = Parameters<typeof workerFunctionOn>
+
+function workerOn(flow: Arguments[1], options: Arguments[2] = {}): RunningFunction {
   const worker = workerFunctionOn(url, flow, options)
   running.push(worker)
   return worker
@@ -110,6 +112,26 @@ describe('a worker', () => {
 })
 
 describe('a worker function that halts on a foreign message', () => {
+  test('does so too when defineWorkers says it for its step, and leaves other steps alone', async () => {
+    const queued = withStepQueues(flow('haltingSteps'))
+    const { settings } = defineWorkers(queued, { work: { onUnsupportedMessage: 'halt' } })
+    const [halting, other] = (['work', 'more'] as const).map((stepSlug) =>
+      workerOn(queued, { functionName: `fn_${stepSlug}`, stepSlug, ...settings[stepSlug] }),
+    )
+    await Promise.all([halting!.ask(), other!.ask()])
+    for (const queue of ['haltingsteps__work', 'haltingsteps__more']) await sql`select pgmq.send(${queue}, '{}')`
+    await Promise.all([halting!.event('worker.halted'), other!.event('message.unsupported')])
+    await halting!.event('worker.stopped')
+    expect(await halting!.ask()).toMatchObject({ status: 'fenced' })
+    expect(await other!.ask()).toMatchObject({ status: 'running' })
+    expect(
+      await sql`select function_name, enabled from pgflow.worker_functions where function_name in ('fn_work', 'fn_more') order by 1`,
+    ).toEqual([
+      { function_name: 'fn_more', enabled: true },
+      { function_name: 'fn_work', enabled: false },
+    ])
+  })
+
   test('claims none of the batch, is not restarted by requests, and goes on when an operator enables it', async () => {
     const functionName = 'halting_function'
     const options = { functionName, onUnsupportedMessage: 'halt', maxPollIntervalMs: 20 } as const
