@@ -523,8 +523,9 @@ begin
   order by s.step_index limit 1;
   if v_missing.step_slug is not null then
     perform pgflow._raise('SF111', format('Queue "%s" of step "%s" in flow "%s" does not exist.', v_missing.queue_name, v_missing.step_slug, p_flow_slug),
-      'It was dropped outside Starflow; the messages that were in it are gone.',
-      'Use a new concrete slug, or restore the queue from a backup.');
+      'It was dropped outside Starflow, and its messages with it. The tasks that they stood for are there.',
+      format('Make it again under exactly this name, then send the messages of its open tasks anew: select pgmq.create(%L); select pgflow.repair_liveness();',
+             v_missing.queue_name));
   end if;
 end $$;
 
@@ -1274,8 +1275,15 @@ set search_path = ''
 as $$
 declare
   v_letter record;
+  v_flow_slug text;
   v_sent integer := 0;
 begin
+  select s.flow_slug into v_flow_slug from pgflow._routes s where s.queue_name = lower(redrive_dead_letters.queue_name) limit 1;
+  if v_flow_slug is not null then
+    perform pgflow._raise('SF411', format('Queue "%s" belongs to flow "%s" and has no dead letters.', lower(redrive_dead_letters.queue_name), v_flow_slug),
+      'Only queues without a flow have them. A task of a flow that uses up its attempts is failed, and its run tells it.',
+      'Try a failed run again: select pgflow.retry_run(''<run_id>'');');
+  end if;
   perform pgflow.find_worker_queue(redrive_dead_letters.queue_name);
   for v_letter in
     with taken as (
@@ -4196,6 +4204,8 @@ create table pgflow.worker_functions (
   enabled_before_fence boolean,
   fenced_by text,
   fenced_at timestamptz,
+  start_awaited_since timestamptz,
+  start_request_id bigint,
   constraint worker_functions_pkey primary key (function_name),
   constraint worker_functions_debounce_check check (debounce >= '1 second'),
   constraint worker_functions_start_mode_check check (start_mode in ('http', 'process')),
@@ -4203,6 +4213,8 @@ create table pgflow.worker_functions (
     (enabled_before_fence is null) = (fenced_by is null) and (fenced_by is null) = (fenced_at is null))
 );
 comment on table pgflow.worker_functions is 'What hosts workers under one name. enabled is the fence: while false it is never pinged, and a worker that starts anyway claims nothing.';
+comment on column pgflow.worker_functions.start_awaited_since is 'When the ping was sent that has to bring up a worker, since none lived; null when it is known how that went.';
+comment on column pgflow.worker_functions.start_request_id is 'That ping in pg_net: its answer is looked at.';
 
 create table pgflow.worker_function_queues (
   function_name text not null,
@@ -4305,12 +4317,54 @@ begin
   hint := case when is_ready then null else array_to_string(v_hints, '; ') end;
 end $$;
 
+-- 60_worker/_failed_start.sql
+-- What is known of the start that a function was pinged for: is_over when there is nothing left to wait for, and then, if it
+-- failed, why and when. It goes well when a worker registers, or one that was thought dead is heard of again. It fails when the
+-- ping is answered with anything but success, or when no worker has come in time although it was, or nobody knows how it was
+-- answered: an answer is gone soon, and it says nothing of where a worker registers.
+create function pgflow._failed_start(
+  p_function pgflow.worker_functions, p_key text, out is_over boolean, out error_message text, out failed_at timestamptz)
+language plpgsql stable
+set search_path = ''
+as $$
+declare
+  v_answer record;
+  v_said text;
+begin
+  is_over := p_function.start_awaited_since is null or exists (
+    select from pgflow.workers w where w.function_name = p_function.function_name
+      and (w.started_at >= p_function.start_awaited_since
+           or (w.last_heartbeat_at >= p_function.start_awaited_since and w.deprecated_at is null)));
+  if is_over then
+    return;
+  end if;
+  select * into v_answer from pgflow._ping_answer(p_function.start_request_id, p_function.start_awaited_since);
+  v_said := coalesce(': ' || pgflow._readable_answer(v_answer.body, p_key), '');
+
+  if v_answer.error_message is not null then
+    error_message := 'The ping was not answered: ' || pgflow._readable_answer(v_answer.error_message, p_key);
+    failed_at := v_answer.answered_at;
+  elsif v_answer.status_code = 503 and v_answer.body ~ '"status"\s*:\s*"stopping"' then
+    -- An isolate that takes nothing more: the next ping reaches a fresh one.
+    is_over := true;
+  elsif v_answer.status_code not between 200 and 299 then
+    error_message := format('The ping was answered with status %s%s', v_answer.status_code, v_said);
+    failed_at := v_answer.answered_at;
+  elsif p_function.start_awaited_since < pgflow.clock() - interval '30 seconds' then
+    error_message := 'No worker has registered here within 30 s of the ping, '
+      || coalesce('which was answered with status ' || v_answer.status_code || v_said, 'and no answer to it is known');
+    failed_at := pgflow.clock();
+  end if;
+  is_over := is_over or error_message is not null;
+end $$;
+
 -- 60_worker/_functions_to_ping.sql
 -- Enabled http functions that are due, by name: their debounce has passed, their back-off too, and one of their queues
--- has no worker that lives and claims. The released local mode pings all of them.
+-- has no worker that lives and claims; also those in their back-off of which it is not known yet how their last start went.
+-- is_down: none of its workers lives. The released local mode pings all of them.
 -- "not in" because it is hashed: with 200 functions "not exists" on the same rows took ten times as long.
 create function pgflow._functions_to_ping(p_all boolean)
-returns table (function_name text, last_invoked_at timestamptz)
+returns table (worker_function pgflow.worker_functions, is_down boolean, is_backing_off boolean)
 language plpgsql stable
 as $$
 declare
@@ -4330,8 +4384,11 @@ begin
              or exists (select from pgflow.workers w where w.function_name = q.function_name and w.queue_name = q.queue_name
                         and w.stopped_at is null and w.last_heartbeat_at > v_now - interval '10 minutes'))
     )
-    select f.function_name, f.last_invoked_at
+    select f, f.function_name not in (select l.function_name from live l), b.is_backing_off
     from pgflow.worker_functions f
+    cross join lateral (
+      select f.failed_starts > 0 and coalesce(
+        greatest(f.last_error_at, f.last_invoked_at) >= v_now - pgflow._start_back_off(f.debounce, f.failed_starts), false) as is_backing_off) b
     where f.enabled and f.start_mode = 'http'
       and (p_all or (
         (f.function_name not in (select l.function_name from live l)
@@ -4342,8 +4399,7 @@ begin
         and (f.last_invoked_at is null or f.last_invoked_at < v_now - f.debounce
              or exists (select from pgflow.workers w where w.function_name = f.function_name
                         and w.started_at >= f.last_invoked_at and (w.stopped_at is not null or w.deprecated_at is not null)))
-        -- Starts that fail back off: 6 s, 12 s, … 5 min.
-        and (f.failed_starts = 0 or f.last_error_at < v_now - least(interval '5 minutes', f.debounce * power(2, least(f.failed_starts, 10) - 1)))))
+        and (not b.is_backing_off or f.start_awaited_since is not null)))
     order by f.function_name;
 end $$;
 
@@ -4372,6 +4428,23 @@ begin
     pgmq.format_table_name(p_queue_name, 'q')) using p_queue_name;
 exception when undefined_table then
   return;
+end $$;
+
+-- 60_worker/_ping_answer.sql
+-- What pg_net has kept of the answer to a ping; all null where nothing came yet, it is pruned already, or nobody may see it.
+-- pg_net's table has an index on created only, and nothing there is older than the request.
+create function pgflow._ping_answer(
+  p_request_id bigint, p_sent_at timestamptz, out status_code integer, out body text, out error_message text, out answered_at timestamptz)
+language plpgsql stable
+set search_path = ''
+as $$
+begin
+  execute 'select r.status_code, r.content, r.error_msg, r.created from net._http_response r
+           where r.id = $1 and r.created >= $2 - interval ''1 minute'' order by r.created desc limit 1'
+  into status_code, body, error_message, answered_at using p_request_id, p_sent_at;
+exception
+  when undefined_table or invalid_schema_name or undefined_column or insufficient_privilege or lock_not_available then
+    null;
 end $$;
 
 -- 60_worker/_ping_headers.sql
@@ -4513,6 +4586,37 @@ begin
     and q.served_at < pgflow.clock() - interval '1 minute';
 end $$;
 
+-- 60_worker/_readable_answer.sql
+-- The start of an answer's body in one line, for people to read. Whoever answers may repeat what it was sent: neither our key
+-- nor anything that looks like one is kept, nor the password of an address.
+create function pgflow._readable_answer(p_body text, p_key text)
+returns text
+language plpgsql immutable
+set search_path = ''
+as $$
+declare
+  -- Cut first: a body may be long, and a cut key must be found too.
+  v_text text := left(p_body, 2000);
+begin
+  if length(p_key) > 0 then
+    v_text := replace(v_text, p_key, '[secret]');
+  end if;
+  v_text := regexp_replace(v_text, 'eyJ[A-Za-z0-9_-]*\.[A-Za-z0-9_.-]*|sb_secret_[A-Za-z0-9_-]*', '[secret]', 'g');
+  v_text := regexp_replace(v_text, '://[^/@\s"]*@', '://[secret]@', 'g');
+  v_text := btrim(regexp_replace(v_text, '\s+', ' ', 'g'));
+  return case when length(v_text) > 300 then left(v_text, 299) || '…' else nullif(v_text, '') end;
+end $$;
+
+-- 60_worker/_start_back_off.sql
+-- How far apart the pings of a function are whose last starts failed: 6 s, 12 s, … 5 min, with a debounce of 6 s.
+create function pgflow._start_back_off(p_debounce interval, p_failed_starts integer)
+returns interval
+language sql immutable
+as $$
+  select case when p_failed_starts > 0 then least(interval '5 minutes', p_debounce * power(2, least(p_failed_starts, 10) - 1))
+              else interval '0' end
+$$;
+
 -- 60_worker/_vault_secret.sql
 -- A secret by name; null where it is missing, blank, unreadable or where there is no Vault. White space around it, which a
 -- paste easily brings, is no part of it: in a header it would be refused.
@@ -4628,7 +4732,7 @@ begin
   order by f.function_name for no key update;
   update pgflow.worker_functions f set
     enabled = f.fenced_at is null, enabled_before_fence = case when f.fenced_at is not null then true end,
-    disabled_reason = null, failed_starts = 0, updated_at = pgflow.clock()
+    disabled_reason = null, failed_starts = 0, start_awaited_since = null, start_request_id = null, updated_at = pgflow.clock()
   where f.function_name = any (enable_worker_functions.function_names);
   update pgflow.worker_function_queues q set enabled = true, disabled_reason = null
   where q.function_name = any (enable_worker_functions.function_names) and not q.enabled;
@@ -4642,6 +4746,8 @@ comment on function pgflow.enable_worker_functions(text[]) is 'Enables worker fu
 -- row, so that ten calls at once ping once and yet a worker can register while a ping hangs; what is learnt is written at
 -- the end, leaving out rows that somebody holds. Only a ping that pg_net took counts as an invocation; one that it
 -- refuses blocks nobody else. Secrets are read only when somebody is due.
+-- Before a function without any worker is pinged again, the answer to the ping before is looked at: it may be the only one
+-- who knows why none came.
 create function pgflow.ensure_workers()
 returns table (function_name text, invoked boolean, request_id bigint)
 language plpgsql
@@ -4652,52 +4758,79 @@ as $$
 declare
   v_released_local_mode boolean := pgflow.get_setting('functions_base_url') is null and pgflow.is_local();
   v_target record;
-  v_function record;
+  v_due record;
+  v_function pgflow.worker_functions;
+  v_is_over boolean;
+  v_start_error text;
+  v_failed_at timestamptz;
+  v_has_to_wait boolean;
   v_is_locked boolean := false;
-  v_invoked text[] := '{}';
-  v_failed text[] := '{}';
-  v_errors text[] := '{}';
+  v_ping_error text;
+  v_learnt jsonb := '[]';
 begin
-  for v_function in select d.* from pgflow._functions_to_ping(v_released_local_mode) d loop
+  for v_due in select d.* from pgflow._functions_to_ping(v_released_local_mode) d loop
+    v_function := v_due.worker_function;
     if v_target is null then
       select * into v_target from pgflow._ping_target();
       exit when v_target.base_url is null or (v_target.auth_key is null and not v_released_local_mode);
     end if;
     continue when not pg_catalog.pg_try_advisory_xact_lock(
       pg_catalog.hashtext('pgflow.ensure_workers'), pg_catalog.hashtext(v_function.function_name));
-    -- Whoever held the lock a moment ago may have pinged it.
+    -- Whoever held the lock a moment ago may have pinged it, or counted its failed start.
     continue when not exists (
       select from pgflow.worker_functions f where f.function_name = v_function.function_name and f.enabled
-        and f.last_invoked_at is not distinct from v_function.last_invoked_at);
+        and (f.last_invoked_at, f.start_request_id, f.failed_starts)
+            is not distinct from (v_function.last_invoked_at, v_function.start_request_id, v_function.failed_starts));
 
     function_name := v_function.function_name;
-    begin
-      request_id := net.http_post(
-        url => v_target.base_url || '/' || v_function.function_name, body => '{}'::jsonb,
-        headers => pgflow._ping_headers(v_target.auth_key), timeout_milliseconds => 10000);
-    exception when others then
-      request_id := null;
-      v_is_locked := sqlstate = '55P03';
-      v_failed := v_failed || v_function.function_name;
-      v_errors := v_errors || left('ping: ' || sqlerrm, 2000);
-    end;
-    invoked := request_id is not null;
-    if invoked then
-      v_invoked := v_invoked || v_function.function_name;
+    request_id := null;
+    v_ping_error := null;
+    v_start_error := null;
+    if v_due.is_down then
+      select s.is_over, s.error_message, s.failed_at into v_is_over, v_start_error, v_failed_at
+      from pgflow._failed_start(v_function, v_target.auth_key) s;
     end if;
-    return next;
+    v_has_to_wait := not v_released_local_mode and (v_due.is_backing_off or (v_start_error is not null
+      and greatest(v_failed_at, v_function.last_invoked_at)
+          >= pgflow.clock() - pgflow._start_back_off(v_function.debounce, v_function.failed_starts + 1)));
+    continue when v_has_to_wait and v_start_error is null;
+
+    if not v_has_to_wait then
+      begin
+        request_id := net.http_post(
+          url => v_target.base_url || '/' || v_function.function_name, body => '{}'::jsonb,
+          headers => pgflow._ping_headers(v_target.auth_key), timeout_milliseconds => 10000);
+      exception when others then
+        v_is_locked := sqlstate = '55P03';
+        v_ping_error := left('ping: ' || sqlerrm, 2000);
+      end;
+      invoked := request_id is not null;
+      return next;
+    end if;
+    v_learnt := v_learnt || jsonb_build_object(
+      'function_name', function_name, 'request_id', request_id, 'ping_error', v_ping_error,
+      'start_error', v_start_error, 'failed_at', v_failed_at,
+      'has_to_start', v_due.is_down, 'is_awaited_already', v_due.is_down and not v_is_over);
     exit when v_is_locked;
   end loop;
 
   update pgflow.worker_functions f set
-    last_invoked_at = case when free.is_invoked then pgflow.clock() else f.last_invoked_at end,
-    last_error = case when free.is_invoked then f.last_error else v_errors[array_position(v_failed, f.function_name)] end,
-    last_error_at = case when free.is_invoked then f.last_error_at else pgflow.clock() end
-  from (select x.function_name, x.function_name = any (v_invoked) as is_invoked from pgflow.worker_functions x
-        where x.function_name = any (v_invoked || v_failed) order by x.function_name for no key update skip locked) free
-  where f.function_name = free.function_name;
+    last_invoked_at = case when l.request_id is not null then pgflow.clock() else f.last_invoked_at end,
+    failed_starts = f.failed_starts + (l.start_error is not null)::integer,
+    last_error = coalesce(l.ping_error, l.start_error, f.last_error),
+    last_error_at = case when l.ping_error is not null then pgflow.clock() when l.start_error is not null then l.failed_at else f.last_error_at end,
+    start_awaited_since = case when l.is_awaited_already then f.start_awaited_since
+                               when l.has_to_start and l.request_id is not null then pgflow.clock() end,
+    start_request_id = case when l.is_awaited_already then f.start_request_id when l.has_to_start then l.request_id end
+  from (select x.* from jsonb_to_recordset(v_learnt) as x(
+          function_name text, request_id bigint, ping_error text, start_error text, failed_at timestamptz,
+          has_to_start boolean, is_awaited_already boolean)
+        join pgflow.worker_functions w on w.function_name = x.function_name
+        order by x.function_name for no key update of w skip locked) l
+  where f.function_name = l.function_name;
 end $$;
-comment on function pgflow.ensure_workers() is 'Pings every enabled http worker function that has no live worker. One row per function that was due.';
+comment on function pgflow.ensure_workers() is
+  'Pings every enabled http worker function that has no live worker, and counts a ping that brought none as a failed start. One row per function that was pinged.';
 
 -- 60_worker/ensure_workers_status.sql
 create view pgflow.ensure_workers_status as select * from pgflow._ensure_workers_status();
@@ -4906,7 +5039,8 @@ end $$;
 comment on function pgflow.register_worker(uuid, text, text, text) is 'Makes a worker known and answers its state: running, or fenced while its function is disabled.';
 
 -- 60_worker/report_start_failure.sql
--- A start that failed (a mismatch, say) inserts nothing: an existing row keeps the error and is pinged less and less.
+-- A start that failed (a mismatch, say) inserts nothing: an existing row keeps the error and is pinged less and less. Whoever
+-- waited for that start need not look at the answer of its ping, which would count it twice.
 create function pgflow.report_start_failure(function_name text, error_message text)
 returns void
 language plpgsql
@@ -4914,7 +5048,8 @@ set search_path = ''
 as $$
 begin
   update pgflow.worker_functions f set
-    last_error = left(report_start_failure.error_message, 2000), last_error_at = pgflow.clock(), failed_starts = f.failed_starts + 1
+    last_error = left(report_start_failure.error_message, 2000), last_error_at = pgflow.clock(), failed_starts = f.failed_starts + 1,
+    start_awaited_since = null, start_request_id = null
   where f.function_name = report_start_failure.function_name;
 end $$;
 comment on function pgflow.report_start_failure(text, text) is 'Keeps the reason why a worker could not start; pings then back off up to 5 min.';
@@ -4932,7 +5067,7 @@ begin
   perform from pgflow.worker_functions f where f.function_name = any (restore_worker_functions.function_names)
   order by f.function_name for no key update;
   update pgflow.worker_functions f set
-    enabled = f.enabled_before_fence, updated_at = pgflow.clock(), failed_starts = 0,
+    enabled = f.enabled_before_fence, updated_at = pgflow.clock(), failed_starts = 0, start_awaited_since = null, start_request_id = null,
     disabled_reason = case when f.enabled_before_fence then null else f.disabled_reason end,
     enabled_before_fence = null, fenced_by = null, fenced_at = null
   where f.function_name = any (restore_worker_functions.function_names) and f.fenced_at is not null;

@@ -145,19 +145,19 @@ describe('whoever follows a page of docs/operations', () => {
 
   test('coverage.md sees a queue whose work is not being done, in the CLI and by its queries, and finds out why', async () => {
     await core.startFlows('ordersV1', [{ id: 1 }])
-    await core.reportStartFailure('ordersv1__pay', 'FlowShapeMismatchError: the code has another shape')
-    await sql`update pgflow.worker_functions set enabled = false, disabled_reason = 'by hand' where function_name = 'ordersv1__pay'`
     await sql`update pgmq.q_ordersv1__pay set enqueued_at = now() - interval '10 minutes'`
     const outcomes = await followPage('coverage.md', {
-      exitCodes: {
-        'npx starflow coverage': 1,
-        'npx starflow coverage --flow ordersV1 --strict': 1,
-        'npx starflow doctor': 1,
+      exitCodes: { 'npx starflow coverage': 1, 'npx starflow doctor': 1 },
+      before: async ({ text }) => {
+        // The one that waits for a deployment sees its workers come.
+        const isMended = text.includes('--wait-timeout')
+        await sql`update pgflow.worker_functions set enabled = ${isMended}, disabled_reason = 'by hand' where function_name = 'ordersv1__pay'`
+        await core.reportStartFailure('ordersv1__pay', 'FlowShapeMismatchError: the code has another shape')
       },
     })
     const found = [...outcomes.values()].filter((outcome) => outcome.rows.length > 0)
     expect(found[0]!.rows).toMatchObject([{ flow_slug: 'ordersV1', step_slug: 'pay', depth: 1, fence: 'by hand' }])
-    expect(outcomes.get('npx starflow functions list')!.output).toContain('1 failed starts: FlowShapeMismatchError')
+    expect(outcomes.get('npx starflow functions list')!.output).toMatch(/failed starts: FlowShapeMismatchError/)
     expect(found.some((outcome) => 'missing' in outcome.rows[0]! && outcome.rows[0].is_ready === false)).toBe(true)
     expect(await sql`select pgflow.get_setting('functions_base_url') as url`).toEqual([
       { url: 'https://api.example.com/functions/v1' },

@@ -300,6 +300,13 @@ describe('starflow queues redrive', () => {
   ])('refuses %s', async (_what, args, exitCode, code) => {
     expect(await run('queues', 'redrive', ...args)).toMatchObject({ exitCode, result: { error: { code } } })
   })
+
+  test('says of the queue of a flow how its failed runs are tried again', async () => {
+    expect((await run('queues', 'redrive', 'orders__a')).result.error).toMatchObject({
+      message: 'Queue "orders__a" belongs to flow "orders" and has no dead letters.',
+      hint: expect.stringContaining('pgflow.retry_run'),
+    })
+  })
 })
 
 describe('starflow drain-status', () => {
@@ -354,6 +361,7 @@ describe('starflow rollout --to', () => {
     expect((await enabled()).orders__a).toBe(true)
     expect((await retire()).result).toMatchObject({ retired: ['orders__a'] })
     expect(await enabled()).toMatchObject({ orders__a: false, both: true })
+    expect((await text('functions', 'list')).stdout).toContain('fenced by retirement of orders ')
   })
 
   test.each([
@@ -370,7 +378,7 @@ describe('starflow doctor', () => {
   const findings = async (...args: string[]) => {
     // Flow modules are evaluated where no number is given.
     const { exitCode, result } = await run('doctor', ...(args.length === 0 ? ['--connections', '4'] : args))
-    const all = result.findings as { check: string; status: string; message: string }[]
+    const all = result.findings as { check: string; status: string; message: string; hint?: string }[]
     return { exitCode, of: (check: string) => all.filter((each) => each.check === check), all }
   }
 
@@ -424,8 +432,9 @@ describe('starflow doctor', () => {
   test('finds uncovered work, failing starts, halted and long fenced functions, foreign messages and stuck runs', async () => {
     await core.startFlows('orders', [1])
     await sql`select pgmq.send('orders__b', '{}')`
-    for (const name of ['fails', 'halted', 'forgotten']) await core.trackWorkerFunction(name)
+    for (const name of ['fails', 'halted', 'forgotten', 'unknown']) await core.trackWorkerFunction(name)
     await core.reportStartFailure('fails', 'FlowShapeMismatchError: no')
+    await core.reportStartFailure('unknown', 'The ping was answered with status 404: Function not found')
     await sql`update pgflow.worker_functions set enabled = false, disabled_reason = 'halt' where function_name = 'halted'`
     await sql`select * from pgflow.fence_worker_functions('{forgotten}', 'ben')`
     await sql`update pgflow.worker_functions set fenced_at = now() - interval '3 hours' where function_name = 'forgotten'`
@@ -436,9 +445,13 @@ describe('starflow doctor', () => {
       expect.arrayContaining([expect.stringContaining('orders.a: 2 messages in orders__a, no worker')]),
     )
     const functions = of('worker functions')
-      .map((each) => each.message)
+      .map((each) => `${each.message} ${each.hint ?? ''}`)
       .join('\n')
     expect(functions).toContain('fails failed to start once: FlowShapeMismatchError: no')
+    expect(functions).toContain(
+      'status 404: Function not found It is not deployed under this name: npx starflow deploy.',
+    )
+    expect(functions).toContain('To try again at once: npx starflow restore unknown --enable')
     expect(functions).toContain('halted is disabled: halt')
     expect(functions).toContain('forgotten has been fenced by "ben" for 3 h')
     expect(of('unsupported messages')).toMatchObject([{ status: 'warning', message: '1 in orders__b' }])

@@ -98,6 +98,17 @@ describe('startStarflowPlatform', () => {
     expect(await platform.sql`select from pgflow.runs`).not.toHaveLength(0)
   })
 
+  test('a function that throws when it is loaded is known to have failed, with what its ping was answered', async () => {
+    project.write('supabase/functions/broken/index.ts', "throw new RangeError('no such setting')\n")
+    const { sql } = platform
+    await sql`select pgflow.track_worker_function('broken')`
+    const row = async () =>
+      (await sql`select failed_starts, last_error from pgflow.worker_functions where function_name = 'broken'`)[0]
+    await until(async () => (await row())?.failed_starts > 0)
+    expect((await row())?.last_error).toMatch(/^The ping was answered with status 50\d: /)
+    project.remove('supabase/functions/broken')
+  })
+
   test('a database of other migrations is refused, and made anew only after a yes', async () => {
     const migrationsDir = join(project.root, 'supabase/migrations')
     const migration = join(migrationsDir, '20270101000000_shop.sql')

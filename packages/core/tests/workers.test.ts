@@ -404,6 +404,149 @@ describe('ensure_workers', () => {
   })
 })
 
+describe('a function without a live worker whose last ping', () => {
+  const answer = (fields: { status_code?: number; content?: string; error_msg?: string }) => sql`
+    insert into net._http_response (id, status_code, content, error_msg, timed_out, created)
+    select max(id), ${fields.status_code ?? null}, ${fields.content ?? null}, ${fields.error_msg ?? null}, false, now() - interval '7 s'
+    from public.pings`
+  /** Pinged 7 s ago, and answered so. */
+  const pingedAndAnswered = async (fields: Parameters<typeof answer>[0]) => {
+    await core.trackWorkerFunction('f')
+    await tick()
+    await answer(fields)
+    await ago('7 s')
+  }
+  const ago = (interval: string) => sql`
+    update pgflow.worker_functions set
+      last_invoked_at = now() - ${interval}::interval, start_awaited_since = now() - ${interval}::interval`
+
+  test.each([
+    [{ status_code: 404, content: 'Function not found' }, 'The ping was answered with status 404: Function not found'],
+    [{ status_code: 401, content: '' }, 'The ping was answered with status 401'],
+    [{ status_code: 302, content: '<p>\n\tMoved</p>\n' }, 'The ping was answered with status 302: <p> Moved</p>'],
+    [{ error_msg: 'Timeout of 10000 ms reached.' }, 'The ping was not answered: Timeout of 10000 ms reached.'],
+  ])('was answered with %o counts as a failed start with that error', async (fields, error) => {
+    await pingedAndAnswered(fields)
+    await tick()
+    expect(await functionRow('f')).toMatchObject({ failed_starts: 1, last_error: error })
+    expect((await functionRow('f'))!.last_error_at).not.toBeNull()
+  })
+
+  test('was answered at length keeps the start of it, and nothing that looks like a secret', async () => {
+    const jwt = 'eyJhbGciOiJIUzI1NiJ9.eyJyb2xlIjoic2VydmljZV9yb2xlIn0.c2lnbmF0dXJl'
+    const content = `you sent dedicated and ${jwt}, sb_secret_abc123; no postgres://me:hunter2@host/db ${'x'.repeat(5000)}`
+    await pingedAndAnswered({ status_code: 500, content })
+    await tick()
+    const { last_error: error } = (await functionRow('f'))!
+    expect(error).toContain('you sent [secret] and [secret], [secret]; no postgres://[secret]@host/db xxx')
+    expect(error.length).toBeLessThan(350)
+    for (const secret of ['dedicated', 'eyJ', 'c2ln', 'abc123', 'hunter2']) expect(error).not.toContain(secret)
+  })
+
+  test('failed is pinged as usual once a worker has registered', async () => {
+    await pingedAndAnswered({ status_code: 503, content: 'BOOT_ERROR' })
+    expect(await tick()).toEqual(['f'])
+    expect(await functionRow('f')).toMatchObject({ failed_starts: 1 })
+    await core.markWorkerStopped(await worker('f'))
+    expect(await functionRow('f')).toMatchObject({ failed_starts: 0, last_error: null })
+    expect(await tick()).toEqual(['f'])
+  })
+
+  test('reported its failure itself is counted once', async () => {
+    await pingedAndAnswered({ status_code: 500, content: '{"status":"failed"}' })
+    await core.reportStartFailure('f', 'FlowShapeMismatchError')
+    await tick()
+    expect(await functionRow('f')).toMatchObject({ failed_starts: 1, last_error: 'FlowShapeMismatchError' })
+  })
+
+  test('failed is counted once by ten calls at once', async () => {
+    await pingedAndAnswered({ status_code: 503, content: 'BOOT_ERROR' })
+    const many = database.connect({ connections: 10 })
+    await Promise.all(Array.from({ length: 10 }, () => many`select * from pgflow.ensure_workers()`))
+    await many.end()
+    expect(await functionRow('f')).toMatchObject({ failed_starts: 1 })
+  })
+
+  test.each([
+    ['an isolate that takes nothing more', { status_code: 503, content: '{"status":"stopping","workerId":null}' }],
+    ['a start that goes on', { status_code: 200, content: '{"status":"started"}' }],
+  ])('reached %s did not fail', async (_what, fields) => {
+    await pingedAndAnswered(fields)
+    expect(await tick()).toEqual(['f'])
+    expect(await functionRow('f')).toMatchObject({ failed_starts: 0, last_error: null })
+  })
+
+  test('sounded good but brought no worker within 30 s failed, and says what was answered', async () => {
+    await pingedAndAnswered({ status_code: 200, content: '{"status":"started"}' })
+    expect(await tick()).toEqual(['f'])
+    await ago('31 s')
+    await tick()
+    expect(await functionRow('f')).toMatchObject({
+      failed_starts: 1,
+      last_error:
+        'No worker has registered here within 30 s of the ping, which was answered with status 200: {"status":"started"}',
+    })
+  })
+
+  test.each(['pruned', 'never to be seen'])(
+    'has an answer that is %s failed when no worker came within 30 s',
+    async (how) => {
+      await core.trackWorkerFunction('f')
+      await tick()
+      if (how !== 'pruned') await sql`alter table net._http_response rename to gone`
+      try {
+        await ago('29 s')
+        expect(await tick()).toEqual(['f'])
+        expect(await functionRow('f')).toMatchObject({ failed_starts: 0 })
+        await ago('31 s')
+        await tick()
+      } finally {
+        if (how !== 'pruned') await sql`alter table net.gone rename to _http_response`
+      }
+      expect(await functionRow('f')).toMatchObject({
+        failed_starts: 1,
+        last_error: 'No worker has registered here within 30 s of the ping, and no answer to it is known',
+      })
+    },
+  )
+
+  test('failed while a worker that was thought dead went on did not fail', async () => {
+    const workerId = await worker('f')
+    await silentFor(workerId, '20 s')
+    await pingedAndAnswered({ error_msg: 'Timeout of 10000 ms reached.' })
+    await core.heartbeat(workerId)
+    await ago('40 s')
+    await sql`update pgflow.workers set last_heartbeat_at = now() - interval '20 s'`
+    expect(await tick()).toEqual(['f'])
+    expect(await functionRow('f')).toMatchObject({ failed_starts: 0, last_error: null })
+  })
+
+  test('failed is not blamed on a grouped function of which another worker lives', async () => {
+    const gone = randomUUID()
+    await core.registerWorker({ workerId: gone, queueName: 'qa', functionName: 'f' })
+    await core.registerWorker({ workerId: randomUUID(), queueName: 'qb', functionName: 'f' })
+    await core.markWorkerStopped(gone)
+    expect(await tick()).toEqual(['f'])
+    await answer({ status_code: 503, content: 'busy' })
+    await invokedAgo('f', '7 s')
+    expect(await tick()).toEqual(['f'])
+    expect(await functionRow('f')).toMatchObject({ failed_starts: 0 })
+  })
+
+  test('failed is tried again at once when its fence is lifted or it is enabled', async () => {
+    for (const restore of ['restore_worker_functions', 'enable_worker_functions']) {
+      await pingedAndAnswered({ status_code: 503, content: 'BOOT_ERROR' })
+      await sql`update pgflow.worker_functions set failed_starts = 9`
+      expect(await tick()).toEqual([])
+      await sql`select pgflow.fence_worker_functions('{f}', 'deployment')`
+      await sql`select ${sql(`pgflow.${restore}`)}('{f}')`
+      await sql`select pgflow.restore_worker_functions('{f}')`
+      expect(await tick()).toEqual(['f'])
+      await sql`delete from pgflow.worker_functions`
+    }
+  })
+})
+
 describe('second by second on a clock of its own, a function', () => {
   const START = Date.UTC(2030, 0, 1)
   let clock: Sql
@@ -413,8 +556,13 @@ describe('second by second on a clock of its own, a function', () => {
     await clock`select set_config('pgflow.test_now', ${new Date(START + seconds * 1000).toISOString()}, false)`
   }
   const onClock = () => new StarflowSql(clock)
-  /** One tick of cron, which is every second: whether the function was pinged. */
-  const pinged = async () => (await clock`select from pgflow.ensure_workers() e where e.invoked`).length > 0
+  /** One tick of cron, which is every second: the request by which the function was pinged, if it was. */
+  const ping = async (): Promise<string | undefined> =>
+    (await clock`select request_id from pgflow.ensure_workers() e where e.invoked`)[0]?.request_id
+  const pinged = async () => (await ping()) !== undefined
+  const answered = (requestId: string, status: number, content: string) => clock`
+    insert into net._http_response (id, status_code, content, created)
+    values (${requestId}, ${status}, ${content}, pgflow.clock())`
   const boot = async () => {
     const workerId = randomUUID()
     await onClock().registerWorker({ workerId, queueName: 'f', functionName: 'f', startMode: 'http' })
@@ -475,12 +623,28 @@ describe('second by second on a clock of its own, a function', () => {
     const pingsAt: number[] = []
     while (second < 60) {
       await at(second + 1)
-      if (await pinged()) pingsAt.push(second)
+      const requestId = await ping()
+      if (requestId === undefined) continue
+      pingsAt.push(second)
+      await answered(requestId, 503, '{"status":"stopping"}')
     }
     expect(pingsAt).toEqual([1, 8, 15, 22, 29, 36, 43, 50, 57])
     await boot()
     await at(65)
     expect(await pinged()).toBe(false)
+  })
+
+  test('that does not boot is pinged less and less, up to every 5 min, though nobody reports it', async () => {
+    const pingsAt: number[] = []
+    while (second < 1300) {
+      await at(second + 1)
+      const requestId = await ping()
+      if (requestId === undefined) continue
+      pingsAt.push(second)
+      await answered(requestId, 503, 'BOOT_ERROR')
+    }
+    const waits = pingsAt.map((ping, index) => ping - (pingsAt[index - 1] ?? 0))
+    expect(waits).toEqual([1, 7, 13, 25, 49, 97, 193, 301, 301, 301])
   })
 
   test('that nobody has pinged for ten minutes, since cron was away, is pinged once', async () => {

@@ -3,6 +3,7 @@ import { fromSqlError } from '@starflow/errors'
 import type { Sql } from 'postgres'
 import { formatNumberOf } from '../output/text-table.ts'
 import { type ConnectionSettings, readConnectionBudget } from './connection-budget.ts'
+import { RETIREMENT } from './version-rollout.ts'
 
 /** One finding of the doctor. */
 export interface Finding {
@@ -223,7 +224,7 @@ async function checkFunctions(sql: Sql): Promise<Finding[]> {
            disabled_reason as reason, failed_starts as "failedStarts", last_error as "lastError"
     from pgflow.worker_functions order by function_name`
   const findings = rows.flatMap((row): Finding[] => {
-    if (row.fencedBy?.startsWith('retired ') === true) return []
+    if (row.fencedBy?.startsWith(RETIREMENT) === true) return []
     if (row.fencedBy !== null && (row.fenceHours ?? 0) > LONG_FENCE_HOURS) {
       return [
         {
@@ -250,6 +251,7 @@ async function checkFunctions(sql: Sql): Promise<Finding[]> {
           check: 'worker functions',
           status: 'problem',
           message: `${row.name} failed to start ${row.failedStarts === 1 ? 'once' : `${row.failedStarts} times`}: ${row.lastError}`,
+          hint: `${startHint(row.lastError)} To try again at once: npx starflow restore ${row.name} --enable`,
         },
       ]
     }
@@ -272,6 +274,19 @@ async function checkFunctions(sql: Sql): Promise<Finding[]> {
       message: rows.length === 0 ? 'No worker function is known yet.' : `${rows.length} are known, none has a problem.`,
     },
   ]
+}
+
+/** What the answer to a ping means, where nothing else is known of a start. */
+const PING_HINTS: readonly (readonly [RegExp, string])[] = [
+  [/^The ping was answered with status 404/, 'It is not deployed under this name: npx starflow deploy.'],
+  [/^The ping was answered with status 401/, 'It has another secret than ensure_workers sends (SF417).'],
+  [/^The ping was /, 'The log of the function says more.'],
+  [/^No worker has registered here/, 'What is deployed there is no worker, or it has another database.'],
+]
+
+function startHint(lastError: string | null): string {
+  const [, hint] = PING_HINTS.find(([pattern]) => pattern.test(lastError ?? '')) ?? []
+  return hint ?? 'Mend what it says.'
 }
 
 async function checkCoverage(sql: Sql): Promise<Finding[]> {

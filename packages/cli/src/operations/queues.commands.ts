@@ -222,7 +222,8 @@ function groupByQueue(messages: readonly UnsupportedRow[]): Map<string, string[]
 async function runRedrive(queueName: string, options: RedriveOptions, output: Output): Promise<void> {
   const ids = options.message === undefined ? null : messageIds(options.message)
   await withDatabase(options, async ({ sql }) => {
-    await sql`select pgflow.find_worker_queue(${queueName})`
+    // None of them: a queue that can have no dead letters is refused before anything is listed.
+    await redrive(sql, queueName, [])
     const messages = await readDeadLetters(sql, queueName, ids)
     const redriven = options.dryRun === true ? 0 : await redrive(sql, queueName, ids)
     output.result({ messages, redriven, isDryRun: options.dryRun === true })

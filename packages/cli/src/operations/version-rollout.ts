@@ -66,6 +66,9 @@ export async function rollOutVersion(
   }
 }
 
+/** Begins the name of the fence that a retired version's functions stay behind: they are "fenced by retirement of ordersV1". */
+export const RETIREMENT = 'retirement of '
+
 async function coveredRoutes(
   sql: Sql,
   { to, waitTimeout }: VersionRollout,
@@ -83,7 +86,7 @@ async function retire(sql: Sql, old: VersionDrain, to: string, isDryRun: boolean
   const serving = new Set(await functionsOfFlow(sql, to))
   // A grouped function may serve both versions; it goes on.
   const names = (await functionsOfFlow(sql, old.flowSlug)).filter((name) => !serving.has(name))
-  if (names.length > 0 && !isDryRun) await fence(sql, names, `retired ${old.flowSlug}`)
+  if (names.length > 0 && !isDryRun) await fence(sql, names, `${RETIREMENT}${old.flowSlug}`)
   return names
 }
 

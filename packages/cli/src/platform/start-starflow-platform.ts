@@ -117,8 +117,12 @@ async function connectWorkers(sql: Sql, platform: LocalPlatform, functions: read
   await sql`select starflow.setup_queue_samples_cron()`
 }
 
-/** Makes these the worker functions that are pinged. One that no step needs would be started in vain for ever. */
+/**
+ * Makes these the worker functions that are pinged. One that no step needs would be started in vain for ever. Code that has
+ * changed is tried at once, however often the code before has failed to start.
+ */
 export async function trackFunctions(sql: Sql | TransactionSql, functions: readonly string[]): Promise<void> {
+  await sql`update pgflow.worker_functions set failed_starts = 0, start_awaited_since = null where failed_starts > 0`
   await sql`delete from pgflow.worker_functions where start_mode = 'http' and function_name <> all(${functions as string[]})`
   for (const name of functions) await sql`select pgflow.track_worker_function(${name})`
 }

@@ -13,7 +13,8 @@ begin
   order by s.step_index limit 1;
   if v_missing.step_slug is not null then
     perform pgflow._raise('SF111', format('Queue "%s" of step "%s" in flow "%s" does not exist.', v_missing.queue_name, v_missing.step_slug, p_flow_slug),
-      'It was dropped outside Starflow; the messages that were in it are gone.',
-      'Use a new concrete slug, or restore the queue from a backup.');
+      'It was dropped outside Starflow, and its messages with it. The tasks that they stood for are there.',
+      format('Make it again under exactly this name, then send the messages of its open tasks anew: select pgmq.create(%L); select pgflow.repair_liveness();',
+             v_missing.queue_name));
   end if;
 end $$;

@@ -6,8 +6,15 @@ set search_path = ''
 as $$
 declare
   v_letter record;
+  v_flow_slug text;
   v_sent integer := 0;
 begin
+  select s.flow_slug into v_flow_slug from pgflow._routes s where s.queue_name = lower(redrive_dead_letters.queue_name) limit 1;
+  if v_flow_slug is not null then
+    perform pgflow._raise('SF411', format('Queue "%s" belongs to flow "%s" and has no dead letters.', lower(redrive_dead_letters.queue_name), v_flow_slug),
+      'Only queues without a flow have them. A task of a flow that uses up its attempts is failed, and its run tells it.',
+      'Try a failed run again: select pgflow.retry_run(''<run_id>'');');
+  end if;
   perform pgflow.find_worker_queue(redrive_dead_letters.queue_name);
   for v_letter in
     with taken as (

@@ -33,6 +33,8 @@ create table pgflow.worker_functions (
   enabled_before_fence boolean,
   fenced_by text,
   fenced_at timestamptz,
+  start_awaited_since timestamptz,
+  start_request_id bigint,
   constraint worker_functions_pkey primary key (function_name),
   constraint worker_functions_debounce_check check (debounce >= '1 second'),
   constraint worker_functions_start_mode_check check (start_mode in ('http', 'process')),
@@ -40,6 +42,8 @@ create table pgflow.worker_functions (
     (enabled_before_fence is null) = (fenced_by is null) and (fenced_by is null) = (fenced_at is null))
 );
 comment on table pgflow.worker_functions is 'What hosts workers under one name. enabled is the fence: while false it is never pinged, and a worker that starts anyway claims nothing.';
+comment on column pgflow.worker_functions.start_awaited_since is 'When the ping was sent that has to bring up a worker, since none lived; null when it is known how that went.';
+comment on column pgflow.worker_functions.start_request_id is 'That ping in pg_net: its answer is looked at.';
 
 create table pgflow.worker_function_queues (
   function_name text not null,

@@ -1,8 +1,9 @@
 -- Enabled http functions that are due, by name: their debounce has passed, their back-off too, and one of their queues
--- has no worker that lives and claims. The released local mode pings all of them.
+-- has no worker that lives and claims; also those in their back-off of which it is not known yet how their last start went.
+-- is_down: none of its workers lives. The released local mode pings all of them.
 -- "not in" because it is hashed: with 200 functions "not exists" on the same rows took ten times as long.
 create function pgflow._functions_to_ping(p_all boolean)
-returns table (function_name text, last_invoked_at timestamptz)
+returns table (worker_function pgflow.worker_functions, is_down boolean, is_backing_off boolean)
 language plpgsql stable
 as $$
 declare
@@ -22,8 +23,11 @@ begin
              or exists (select from pgflow.workers w where w.function_name = q.function_name and w.queue_name = q.queue_name
                         and w.stopped_at is null and w.last_heartbeat_at > v_now - interval '10 minutes'))
     )
-    select f.function_name, f.last_invoked_at
+    select f, f.function_name not in (select l.function_name from live l), b.is_backing_off
     from pgflow.worker_functions f
+    cross join lateral (
+      select f.failed_starts > 0 and coalesce(
+        greatest(f.last_error_at, f.last_invoked_at) >= v_now - pgflow._start_back_off(f.debounce, f.failed_starts), false) as is_backing_off) b
     where f.enabled and f.start_mode = 'http'
       and (p_all or (
         (f.function_name not in (select l.function_name from live l)
@@ -34,7 +38,6 @@ begin
         and (f.last_invoked_at is null or f.last_invoked_at < v_now - f.debounce
              or exists (select from pgflow.workers w where w.function_name = f.function_name
                         and w.started_at >= f.last_invoked_at and (w.stopped_at is not null or w.deprecated_at is not null)))
-        -- Starts that fail back off: 6 s, 12 s, … 5 min.
-        and (f.failed_starts = 0 or f.last_error_at < v_now - least(interval '5 minutes', f.debounce * power(2, least(f.failed_starts, 10) - 1)))))
+        and (not b.is_backing_off or f.start_awaited_since is not null)))
     order by f.function_name;
 end $$;

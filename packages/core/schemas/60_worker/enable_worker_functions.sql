@@ -11,7 +11,7 @@ begin
   order by f.function_name for no key update;
   update pgflow.worker_functions f set
     enabled = f.fenced_at is null, enabled_before_fence = case when f.fenced_at is not null then true end,
-    disabled_reason = null, failed_starts = 0, updated_at = pgflow.clock()
+    disabled_reason = null, failed_starts = 0, start_awaited_since = null, start_request_id = null, updated_at = pgflow.clock()
   where f.function_name = any (enable_worker_functions.function_names);
   update pgflow.worker_function_queues q set enabled = true, disabled_reason = null
   where q.function_name = any (enable_worker_functions.function_names) and not q.enabled;

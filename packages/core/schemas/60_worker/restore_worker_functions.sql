@@ -10,7 +10,7 @@ begin
   perform from pgflow.worker_functions f where f.function_name = any (restore_worker_functions.function_names)
   order by f.function_name for no key update;
   update pgflow.worker_functions f set
-    enabled = f.enabled_before_fence, updated_at = pgflow.clock(), failed_starts = 0,
+    enabled = f.enabled_before_fence, updated_at = pgflow.clock(), failed_starts = 0, start_awaited_since = null, start_request_id = null,
     disabled_reason = case when f.enabled_before_fence then null else f.disabled_reason end,
     enabled_before_fence = null, fenced_by = null, fenced_at = null
   where f.function_name = any (restore_worker_functions.function_names) and f.fenced_at is not null;
