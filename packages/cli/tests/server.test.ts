@@ -1,13 +1,19 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
+import { debianProgram } from '../../../e2e/support/debian-package.ts'
 import { testDatabase } from '../../../tests/support/test-database.ts'
+import { freePort } from './support/free-port.ts'
 import { starflow } from './support/run-starflow.ts'
 import { SampleProject } from './support/sample-project.ts'
 
 const BIN = fileURLToPath(new URL('../bin/starflow.mjs', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const OPERATOR = 'the-operators-token-of-this-test'
 
 interface Health {
@@ -46,6 +52,53 @@ async function startServer(env: Record<string, string> = {}) {
   })
   return { child, ended, started, errors: () => errors }
 }
+
+/** The shell blocks of a page, in order. */
+const shellBlocks = (page: string) =>
+  Array.from(readFileSync(join(ROOT, page), 'utf8').matchAll(/^```sh\n([\s\S]*?)^```/gm), ([, text]) => text!)
+
+test('whoever follows the README and docs/operations/server.md starts a run, and makes a token', async () => {
+  debianProgram('curl', ['curl'])
+  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
+  const [, flow] = /functions\/_flows\/support-threads\.ts`:\n\n```ts\n([\s\S]*?)```/.exec(readme)!
+  const followed = new SampleProject({ 'supabase/functions/_flows/support-threads.ts': flow! })
+  afterAll(() => followed.dispose())
+  const port = String(await freePort())
+  let operator = ''
+  /** Types it into a terminal. */
+  const shell = (script: string) =>
+    spawn(
+      'bash',
+      ['-ec', `npx() { shift; exec "${process.execPath}" "${BIN}" "$@"; }\n${script.replaceAll('8787', port)}`],
+      {
+        cwd: followed.root,
+        env: { ...process.env, STARFLOW_PORT: port, STARFLOW_API_TOKEN: operator },
+      },
+    )
+  const output = async (script: string) => {
+    const child = shell(script)
+    let text = ''
+    child.stdout.setEncoding('utf8').on('data', (part: string) => {
+      text += part
+    })
+    const [code] = await once(child, 'close')
+    expect([script, code]).toEqual([script, 0])
+    return text
+  }
+  const [begin, start, look, token] = shellBlocks('docs/operations/server.md')
+  const [setToken, serve] = begin!.trim().split('\n')
+  operator = (await output(`${setToken}\necho "$STARFLOW_API_TOKEN"`)).trim()
+  const server = shell(serve!)
+  afterAll(() => void server.kill('SIGKILL'))
+  await new Promise<void>((resolve) => {
+    createInterface({ input: server.stdout }).on('line', (line) => line.includes('"msg":"started"') && resolve())
+  })
+  const { runId, workspace } = JSON.parse(await output(start!))
+  expect(workspace).toBe('shop')
+  while (!(await output(look!)).includes('"status":"success"')) await pause(100)
+  expect(await output(look!)).toContain(runId)
+  expect(await output(token!)).toMatch(/^sft_/)
+})
 
 describe('starflow server', () => {
   test('serves the flows of the project on SQLite, and ends with 0 when it was asked to', async () => {

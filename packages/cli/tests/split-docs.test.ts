@@ -1,7 +1,5 @@
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -10,6 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { debianProgram } from '../../../e2e/support/debian-package.ts'
 import { restGateway } from '../../../tests/support/rest-gateway.ts'
 import { testDatabase } from '../../../tests/support/test-database.ts'
+import { freePort } from './support/free-port.ts'
 import { SampleProject } from './support/sample-project.ts'
 import { readUnit, type UnitHost, unitHost } from './support/unit-host.ts'
 
@@ -404,11 +403,3 @@ describe('whoever follows docs/operations/split.md', { timeout: 120_000 }, () =>
     expect([...unused]).toEqual([])
   })
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
