@@ -1,14 +1,14 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, expect } from 'vitest'
-import { ROOT } from '../../scripts/repository.ts'
 import { startChromium } from './chromium.ts'
 import type { DashboardWorld } from './dashboard-world.ts'
 
-/** Where screenshots are left for people; git ignores it. */
-const SCREENSHOTS = join(ROOT, '.starflow/screenshots')
+/** Where screenshots are left for people. */
+const SCREENSHOTS = process.env.STARFLOW_SCREENSHOTS || join(tmpdir(), 'starflow-screenshots')
 const WIDTHS = [1440, 768, 380] as const
 const SCHEMES = ['light', 'dark'] as const
 
@@ -27,16 +27,39 @@ export class DashboardBrowser {
 
   /** A page at a path of the dashboard, once its heading is there. */
   async open(path: string): Promise<Page> {
-    this.#context ??= this.#signIn()
-    const page = await (await this.#context).newPage()
-    await page.setViewportSize({ width: WIDTHS[0], height: 900 })
-    page.on('pageerror', (error) => this.errors.push(`${path}: ${error}`))
+    const page = await this.blank(path)
     page.on('console', (message) => {
       if (message.type() === 'error') this.errors.push(`${path}: ${message.text()} ${message.location().url}`)
     })
-    await page.goto(`${this.#world.server.url}${path}`)
+    await page.goto(this.urlOf(path))
     await page.getByRole('heading', { level: 1 }).waitFor()
     return page
+  }
+
+  /** A page that is nowhere yet, for whoever arranges what answers it, and goes to `urlOf(path)` then. */
+  async blank(path: string): Promise<Page> {
+    this.#context ??= this.signedInAt(this.#world.server.url)
+    const page = await (await this.#context).newPage()
+    await page.setViewportSize({ width: WIDTHS[0], height: 900 })
+    page.on('pageerror', (error) => this.errors.push(`${path}: ${error}`))
+    return page
+  }
+
+  urlOf(path: string): string {
+    return `${this.#world.server.url}${path}`
+  }
+
+  /** A page of somebody who is not signed in, at a path; it ends with the work. */
+  async asStranger(path: string, work: (page: Page) => Promise<void>): Promise<void> {
+    this.#browser ??= startChromium()
+    const context = await (await this.#browser).newContext({ reducedMotion: 'reduce' })
+    try {
+      const page = await context.newPage()
+      await page.goto(this.urlOf(path))
+      await work(page)
+    } finally {
+      await context.close()
+    }
   }
 
   /** Done after each test, so that no page goes on asking. */
@@ -45,12 +68,12 @@ export class DashboardBrowser {
     await Promise.all(pages.map((page) => page.close()))
   }
 
-  async #signIn(): Promise<BrowserContext> {
+  /** A context in which the operator is signed in at any server of a test. */
+  async signedInAt(url: string): Promise<BrowserContext> {
     this.#browser ??= startChromium()
     const context = await (await this.#browser).newContext({ reducedMotion: 'reduce' })
     context.setDefaultTimeout(30_000)
-    const { server, operatorToken } = this.#world
-    const response = await context.request.post(`${server.url}/api/session`, { data: { token: operatorToken } })
+    const response = await context.request.post(`${url}/api/session`, { data: { token: this.#world.operatorToken } })
     expect(response.status()).toBe(200)
     return context
   }
@@ -61,15 +84,21 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 /**
  * What axe-core finds against a page, in light and dark, wide, middling and narrow, in one load of it; and whether it is wider than
  * its window. Leaves a screenshot of each.
+ *
+ * @param options.widths of a state of a page that is examined elsewhere: fewer, as each takes a second
  */
-export async function problemsOf(page: Page, name: string): Promise<string[]> {
+export async function problemsOf(
+  page: Page,
+  name: string,
+  { widths = WIDTHS }: { readonly widths?: readonly number[] } = {},
+): Promise<string[]> {
   mkdirSync(SCREENSHOTS, { recursive: true })
   const problems: string[] = []
   // Not a script of the page, which its policy would refuse.
   await page.evaluate(axe)
   for (const colorScheme of SCHEMES) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    for (const width of WIDTHS) {
+    for (const width of widths) {
       await page.setViewportSize({ width, height: 900 })
       await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))))
       await page.screenshot({ path: join(SCREENSHOTS, `${name}-${width}-${colorScheme}.png`), fullPage: true })
@@ -85,6 +114,8 @@ export async function problemsOf(page: Page, name: string): Promise<string[]> {
       problems.push(...found.map((problem) => `${name} at ${width} in ${colorScheme}: ${problem}`))
     }
   }
+  await page.emulateMedia({ colorScheme: null, reducedMotion: 'reduce' })
+  await page.setViewportSize({ width: WIDTHS[0], height: 900 })
   return problems
 }
 

@@ -1,3 +1,5 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
 import { type AnyFlow, extractFlowShape, type StepQueuedFlow } from '@starflow/dsl'
 import { afterAll } from 'vitest'
 import { StarflowSql } from '../../packages/core/src/index.ts'
@@ -9,6 +11,7 @@ import {
   testServer,
   testStorage,
 } from '../../packages/server/tests/support/test-servers.ts'
+import { ROOT } from '../../scripts/repository.ts'
 import type { TestDatabase } from '../../tests/support/test-database.ts'
 import { type FlowWorld, Gate, imports, orders, reports } from './dashboard-flows.ts'
 
@@ -17,11 +20,15 @@ export interface DashboardWorld extends FlowWorld {
   readonly server: TestServer
   readonly database: TestDatabase
   readonly operatorToken: string
-  /** Starts a worker of every step queue, by queue. They end with the file's tests. */
-  startWorkers(): Promise<ReadonlyMap<string, RunningFunction>>
+  /** Starts a worker of every step queue but these. They end with the file's tests. */
+  startWorkers(options?: { readonly but?: readonly string[] }): Promise<void>
   /** Starts one more worker of a step queue, which ends with the file's tests too. */
-  startWorker(queueName: string): Promise<RunningFunction>
+  startWorker(queueName: string): Promise<void>
+  /** Starts a worker of a step queue of an order as a process of its own, for a test that kills it. It ends with the file's tests. */
+  startWorkerProcess(queueName: string): ChildProcess
 }
+
+const WORKER_PROGRAM = join(ROOT, 'e2e/support/dashboard-worker.ts')
 
 /** Call it at the top of the file; all of it ends with the file's tests. */
 export async function dashboardWorld(): Promise<DashboardWorld> {
@@ -41,7 +48,11 @@ export async function dashboardWorld(): Promise<DashboardWorld> {
   }
   const server = await testServer(storage, {}, { flows: [reports, ...queued.map(({ flow }) => flow)] as AnyFlow[] })
   const workers: RunningFunction[] = []
-  afterAll(() => Promise.all(workers.map((worker) => worker.stop())))
+  const processes: ChildProcess[] = []
+  afterAll(async () => {
+    for (const child of processes) child.kill('SIGKILL')
+    await Promise.all(workers.map((worker) => worker.stop()))
+  })
   const routes = queued.flatMap((definition) =>
     definition.routes.map(({ queueName, stepSlug }) => [queueName, { definition, stepSlug }] as const),
   )
@@ -51,7 +62,14 @@ export async function dashboardWorld(): Promise<DashboardWorld> {
     const worker = workerFunctionOn(database.url, definition, options)
     workers.push(worker)
     await worker.ask()
-    return worker
+  }
+  const startWorkerProcess = (queueName: string) => {
+    const child = spawn(process.execPath, ['--import', 'tsx', WORKER_PROGRAM, queueName], {
+      stdio: ['pipe', 'ignore', 'inherit'],
+      env: { ...process.env, STARFLOW_DB_URL: database.url, STARFLOW_FUNCTION_NAME: queueName },
+    })
+    processes.push(child)
+    return child
   }
   return {
     ...{ server, database, operatorToken: OPERATOR_TOKEN },
@@ -63,7 +81,9 @@ export async function dashboardWorld(): Promise<DashboardWorld> {
       world.isBankThere = isThere
     },
     startWorker,
-    startWorkers: async () =>
-      new Map(await Promise.all(routes.map(async ([queueName]) => [queueName, await startWorker(queueName)] as const))),
+    startWorkers: async ({ but = [] } = {}) => {
+      await Promise.all(routes.flatMap(([queueName]) => (but.includes(queueName) ? [] : startWorker(queueName))))
+    },
+    startWorkerProcess,
   }
 }

@@ -35,7 +35,7 @@ export interface TableProps<TRow> {
   readonly empty?: ReactNode
 }
 
-/** Rows with columns of fixed widths; on narrow screens the table scrolls, and its first column stays. */
+/** Rows with columns of fixed widths; on narrow screens the table scrolls inside of its frame. */
 export function Table<TRow>(props: TableProps<TRow>) {
   const { label, columns, rows, rowKey, isMarked, groupOf, empty, minWidth = '44rem' } = props
   if (rows.length === 0 && empty !== undefined) return <div className={styles.frame}>{empty}</div>

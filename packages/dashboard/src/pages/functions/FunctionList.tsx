@@ -12,10 +12,10 @@ export function FunctionList({ functions }: { readonly functions: readonly Worke
     <ul className={styles.list}>
       {functions.map((each) => (
         <li key={each.function} className={styles.entry}>
-          <span className={styles.name} title={each.function}>
-            {each.function}
+          <span className={styles.name}>
+            <span title={each.function}>{each.function}</span>
+            {!each.isEnabled && <Status status={functionStatus(each)} />}
           </span>
-          {!each.isEnabled && <Status status={functionStatus(each)} />}
           <FenceButton of={each} />
         </li>
       ))}

@@ -66,7 +66,7 @@ function Details({ row }: { readonly row: QueueRow }) {
         <Figure
           label="Done per minute"
           value={row.donePerMinute === null ? '–' : formatRate(row.donePerMinute)}
-          note={row.donePerMinute === null ? 'nothing samples this queue' : 'over the last minute'}
+          note={row.donePerMinute === null ? 'too few samples yet' : 'over the last minute'}
         />
         <Figure
           label="Stalled"

@@ -33,9 +33,7 @@ export function QueuesPage() {
           isOn={search.trouble === 'only'}
           onChange={(isOn) => set({ trouble: isOn ? 'only' : undefined })}
         />
-        <Loaded query={query} placeholder={null}>
-          {([queues]) => <Summary queues={queues} />}
-        </Loaded>
+        {query.data !== undefined && <Summary queues={query.data[0]} />}
       </FilterBar>
       <Loaded query={query}>
         {([queues, functions, flows]) => {

@@ -1,18 +1,19 @@
 import type { TimedAttempt, TimedRun, TimedStep } from '../../waterfall/waterfall.ts'
+import { shownStatus } from './run-marks.ts'
 import type { RunDetail, StepView } from './run-queries.ts'
 import { lookOfOutcome } from './run-words.ts'
 
 /** A run as its bars on the time axis tell it. */
 export function timedRun(run: RunDetail): TimedRun {
-  return { createdAt: run.createdAt, endedAt: run.endedAt, steps: run.steps.map(timedStep) }
+  return { createdAt: run.createdAt, endedAt: run.endedAt, steps: run.steps.map((step) => timedStep(run, step)) }
 }
 
-function timedStep(step: StepView): TimedStep {
-  const { step: slug, type, status, startedAt, readyAt, endedAt } = step
+function timedStep(run: RunDetail, step: StepView): TimedStep {
+  const { step: slug, type, startedAt, readyAt, endedAt } = step
   return {
     step: slug,
     type,
-    status,
+    status: shownStatus(run, step),
     readyAt,
     startedAt: startedAt ?? (type === 'wait' ? readyAt : null),
     endedAt,

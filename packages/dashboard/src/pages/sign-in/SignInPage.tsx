@@ -44,7 +44,14 @@ export function SignInPage() {
           <Mark size={28} />
           <h1>Sign in to Starflow</h1>
         </div>
-        <Field label="API token" help="The operator's token, or one that npx starflow tokens create printed.">
+        <Field
+          label="API token"
+          help={
+            <>
+              The operator's, or one of a workspace: <code className={styles.command}>npx starflow tokens create</code>
+            </>
+          }
+        >
           {(ids) => (
             <TextInput
               {...ids}

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** What the address of the waits holds. */
 export const waitsSearch = z.object({
