@@ -25,8 +25,6 @@ import { whileAllowed } from './while-allowed.ts'
 /** What a browser's page has to send with the cookie to change something; no other site can. */
 const REQUEST_HEADER = 'starflow-request'
 const NO_BYTES = new Uint8Array()
-/** The status that metrics show for an answer that nobody waits for any more, as proxies call it. */
-const CALLER_HUNG_UP = 499
 
 export interface AppOptions {
   readonly endpoints: readonly Endpoint[]
@@ -237,9 +235,9 @@ function checked(schema: z.ZodType, value: unknown, part: 'path' | 'query' | 'bo
 function refuse(context: Context<Env>, error: unknown, log: ServerLog, endpoint: Endpoint | undefined): Response {
   const requestId = context.get('requestId')
   if (context.req.raw.signal.aborted) {
-    // Whatever failed, failed for nobody: a body that ended in the middle, say.
+    // Whatever failed, failed for nobody: a body that ended in the middle, say. Metrics show the status, which is what proxies call it.
     log.info({ requestId, endpoint: endpoint?.id }, 'the caller hung up')
-    return new Response(null, { status: CALLER_HUNG_UP })
+    return new Response(null, { status: 499 })
   }
   const { status, headers, body, isDefect } = errorAnswer(error, requestId)
   const fields = { requestId, endpoint: endpoint?.id, status, code: body.error.code }
