@@ -1,6 +1,7 @@
 import type { Json } from '@starflow/dsl'
 import type { Locator, Page } from 'playwright-core'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { testServer, testStorage } from '../../packages/server/tests/support/test-servers.ts'
 import { until } from '../../packages/server/tests/support/until.ts'
 import { DashboardBrowser, problemsOf } from '../support/dashboard-page.ts'
 import { dashboardWorld } from '../support/dashboard-world.ts'
@@ -274,6 +275,102 @@ test('many runs are cancelled at once, and what became of each is told', async (
   await page.getByText('2 of 3 runs cancelled.').waitFor()
   await page.getByText('not changed: its status did not allow it').waitFor()
   expect(await Promise.all(runIds.map(statusOf))).toEqual(['cancelled', 'cancelled', 'cancelled'])
+})
+
+describe('what is hostile or large', () => {
+  const HOSTILE = '<img src=x onerror="window.wasRun=1"><script>window.wasRun=1</script> \u202Egnp.exe'
+
+  test('is shown as the text that it is, however deep it lies', async () => {
+    const deep = JSON.parse(`${'['.repeat(250)}1${']'.repeat(250)}`) as Json
+    const runId = await start('reportV1', { month: HOSTILE, [HOSTILE]: HOSTILE, deep }, 'runner')
+    await until(
+      () => statusOf(runId),
+      (status) => status === 'paused',
+    )
+    await shop.post(`/api/runs/${runId}/cancel`, { reason: HOSTILE })
+    const page = await browser.open(`/runs/${runId}?workspace=shop`)
+    await page.getByText('<img src=x', { exact: false }).first().waitFor()
+    await page
+      .getByRole('group', { name: 'Input' })
+      .getByText(/onerror=/)
+      .first()
+      .waitFor()
+    const list = await browser.open(`/runs?workspace=shop&q=${encodeURIComponent(HOSTILE)}`)
+    await list.getByText('No run fits these filters.').waitFor()
+    for (const each of [page, list]) expect(await each.evaluate(() => 'wasRun' in window)).toBe(false)
+  })
+
+  test('is loaded when it is asked for, and drawn as far as one looks at it', async () => {
+    const rows = Array.from({ length: 12_000 }, (_, index) => ({ index, text: 'x'.repeat(40) }))
+    const runId = await start('reportV1', { month: '2026-12', rows }, 'runner')
+    const page = await browser.open(`/runs/${runId}?workspace=shop`)
+    await page
+      .getByRole('button', { name: /^Load \d+ kB$/ })
+      .first()
+      .click()
+    const tree = page.getByRole('group', { name: 'Input' })
+    await tree.getByText('12,000 items').click()
+    await tree.getByText('show 500 of 11,900 more').waitFor()
+    expect(await tree.getByRole('listitem').count()).toBeLessThan(200)
+  })
+})
+
+test('of a cancellation and a retry of the same runs at once, each is told what became of each run', async () => {
+  const runIds: string[] = []
+  for (let index = 0; index < 6; index++) {
+    const runId = await start('reportV1', { month: `race-${index}` }, 'runner')
+    await until(
+      () => statusOf(runId),
+      (status) => status === 'paused',
+    )
+    runIds.push(runId)
+  }
+  const answers = await Promise.all(
+    ['cancel', 'retry', 'cancel', 'retry'].map((action) => shop.post(`/api/runs/${action}`, { runIds })),
+  )
+  const outcomes = answers.flatMap(
+    ({ body }) => body.runs as { runId: string; outcome: string; error: string | null }[],
+  )
+  expect(outcomes.filter(({ outcome }) => outcome === 'failed' || outcome === 'not_found')).toEqual([])
+  for (const runId of runIds) {
+    const told = outcomes.filter((each) => each.runId === runId).map(({ outcome }) => outcome)
+    const cancelled = told.filter((outcome) => outcome === 'cancelled').length
+    const retried = told.filter((outcome) => outcome === 'retried').length
+    // A run is cancelled once more than it is retried, or as often; and that is how it stands.
+    expect([0, 1]).toContain(cancelled - retried)
+    if (cancelled > retried) expect(await statusOf(runId)).toBe('cancelled')
+    else expect(await statusOf(runId)).not.toBe('cancelled')
+  }
+})
+
+describe('a page that is open', () => {
+  test('asks for another token when its own is revoked', async () => {
+    const { token, tokenId } = await world.server.token('shop')
+    await browser.asStranger('/runs', async (page) => {
+      await page.getByLabel('API token').fill(token)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByRole('heading', { name: 'Runs' }).waitFor()
+      await world.server.revoke(tokenId)
+      await page.getByLabel('API token').waitFor()
+      expect(new URL(page.url()).searchParams.get('from')).toBe('/runs')
+    })
+  })
+
+  test('outlives a restart of its server, and says meanwhile that it is not reached', async () => {
+    const storage = await testStorage('sqlite')
+    const first = await testServer(storage)
+    const env = { STARFLOW_PORT: new URL(first.url).port }
+    const context = await browser.signedInAt(first.url)
+    const page = await context.newPage()
+    await page.goto(`${first.url}/waits`)
+    await page.getByText('live', { exact: true }).waitFor()
+    await first.drain()
+    await page.getByText('server not reached').waitFor()
+    await page.getByText('Nothing waits for a decision.').waitFor()
+    await testServer(storage, env)
+    await page.getByText('live', { exact: true }).waitFor({ timeout: 45_000 })
+    await context.close()
+  }, 90_000)
 })
 
 describe('every page is accessible and fits its window, in light and dark, wide and narrow:', () => {

@@ -189,7 +189,12 @@ async function keepRunning(
   say(
     [
       'The platform stays up until Ctrl-C.',
-      ...(dashboard === undefined ? [] : [`  dashboard         ${dashboard.signInLink()}`]),
+      ...(dashboard === undefined
+        ? []
+        : [
+            `  dashboard         ${dashboard.signInLink()}`,
+            '                    signs you in, once, within 10 minutes',
+          ]),
       `  database          ${platform.databaseUrl}`,
       `  API               ${platform.apiUrl}`,
       `  anon key          ${platform.anonKey}`,
@@ -222,12 +227,13 @@ async function confirmRecreation(
   return answer !== undefined && !/^n/i.test(answer)
 }
 
-function nextCommands({ chaos, dataDir }: DemoOptions, keyword: string | undefined): string[] {
+function nextCommands({ chaos, keep, dataDir }: DemoOptions, keyword: string | undefined): string[] {
   const where = dataDir === undefined ? '' : ` --data-dir ${dataDir}`
   return [
     'Next, try:',
     ...(keyword === undefined ? [] : [`  npm run demo -- search "${keyword}"${where}`]),
-    chaos ? `  npm run demo -- --keep${where}` : `  npm run demo -- --chaos${where}   (kills workers while they work)`,
+    ...(keep ? [] : [`  npm run demo -- --keep${where}   (stays up, with a dashboard to look around in)`]),
+    ...(chaos ? [] : [`  npm run demo -- --chaos${where}   (kills workers while they work)`]),
   ]
 }
 

@@ -216,7 +216,7 @@ function showReady(
     tookMs === undefined ? 'Ready, but not every worker has started yet.' : `Ready in ${formatDuration(tookMs)}.`,
   )
   output.line('A change in the functions folder restarts the workers; Ctrl-C stops everything.\n')
-  output.line('Start a run (the second argument is its input):')
+  output.line('Start a run in the dashboard, under Flows, or in SQL (the second argument is its input):')
   const query = `select run_id, status from pgflow.start_flow('${flowSlugs[0]}', '{}')`
   output.line(`psql "${platform.databaseUrl}" -c "${query}"`)
 }

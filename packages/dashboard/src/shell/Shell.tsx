@@ -1,5 +1,5 @@
 import { useSuspenseQuery } from '@tanstack/react-query'
-import { Link, Navigate, Outlet, useLocation } from '@tanstack/react-router'
+import { Link, Outlet, useLocation, useRouter } from '@tanstack/react-router'
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { LiveProvider, useLiveState } from '../api/LiveProvider.tsx'
 import type { LiveState } from '../api/live.ts'
@@ -19,9 +19,7 @@ import { WorkspaceSwitch } from './WorkspaceSwitch.tsx'
 export function Shell() {
   useSearchKey()
   const { data: session } = useSuspenseQuery(sessionQuery)
-  const { href } = useLocation()
-  // It has ended while the page was open.
-  if (session === null) return <Navigate to="/sign-in" search={{ from: href }} replace />
+  if (session === null) return <SessionOver />
   return (
     <LiveProvider>
       <div className={styles.shell}>
@@ -35,6 +33,18 @@ export function Shell() {
       </div>
     </LiveProvider>
   )
+}
+
+/** It has ended while the page was open. Leads to the sign-in once: the address changes while that page is loaded. */
+function SessionOver() {
+  const router = useRouter()
+  const isLeaving = useRef(false)
+  useEffect(() => {
+    if (isLeaving.current) return
+    isLeaving.current = true
+    void router.navigate({ to: '/sign-in', search: { from: router.state.location.href }, replace: true })
+  }, [router])
+  return null
 }
 
 function Navigation() {
