@@ -31,6 +31,11 @@ await until(
   async () => (await shop.get('/api/waits')).body.waits.length,
   (count) => count === 2,
 )
+// Its runner has given it back: from here on nothing of it changes by itself.
+await until(
+  async () => (await shop.get(`/api/runs/${runs[0]}`)).body.claimState,
+  (claimState) => claimState === 'paused',
+)
 
 interface Operation {
   readonly method: string
