@@ -49,7 +49,7 @@ test('every command that a page tells to type is one, with options that it has',
 })
 
 /** Options by command, as the reference has them. */
-const COMMANDS = new Map(
+const COMMANDS = new Map<string, readonly string[]>(
   read('docs/reference/cli.md')
     .split(/^## starflow /m)
     .slice(1)

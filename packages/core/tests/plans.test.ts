@@ -82,9 +82,11 @@ test('behind an old transaction a claim costs two pages for each message done si
 
   await old`rollback`
   old.release()
-  // The first one notes which entries of the index are dead to everybody; the next ones pass them by.
-  await pagesOfClaim()
-  expect(await pagesOfClaim()).toBeLessThan(atFirst + 0.25 * done)
+  // The first ones note which entries of the index are dead to everybody, as far as the server knows that already; the next ones
+  // pass them by.
+  const afterwards: number[] = []
+  for (let claim = 0; claim < 5; claim++) afterwards.push(await pagesOfClaim())
+  expect(Math.min(...afterwards)).toBeLessThan(atFirst + 0.25 * done)
 
   /** Pages that a claim of ten tasks looks at, in whatever its functions do. */
   async function pagesOfClaim(): Promise<number> {
