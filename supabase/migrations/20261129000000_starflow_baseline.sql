@@ -5529,6 +5529,19 @@ returns boolean
 language sql immutable
 return p_status in ('success', 'error', 'cancelled');
 
+-- 70_engine/_has_wait_over.sql
+-- Whether one of the waits that the run was paused for has its payload, or its timeout, already: one that ended while the run was still held
+-- has queued nothing. The caller holds the row.
+create function starflow._has_wait_over(p_run starflow.workflow_runs)
+returns boolean
+language sql
+stable
+as $$
+  select exists (
+    select from starflow.workflow_waits w
+    where w.run_id = p_run.id and w.node_id = any (p_run.paused_nodes) and w.status <> 'open')
+$$;
+
 -- 70_engine/_is_spent.sql
 -- Whether this claim was the last one of the run and was given up or taken away since: to give it up (again) has no effect.
 create function starflow._is_spent(p_run starflow.workflow_runs, p_runner_id text, p_claim_attempts integer)
@@ -5662,14 +5675,15 @@ begin
 end $$;
 
 -- 70_engine/_wait_is_over.sql
--- A wait of this run has just ended: queues the run if it does nothing but wait. One that a runner still holds is queued by
--- clear_lease, one that executes something else reads the wait when it comes to it. The caller holds the row.
+-- A wait of this run has just ended: queues the run if it does nothing but wait, also for a delay beside the wait. One that a runner
+-- still holds is queued by clear_lease or release_run, one that executes something else reads the wait when it comes to it. The caller
+-- holds the row.
 create function starflow._wait_is_over(p_run starflow.workflow_runs)
 returns void
 language plpgsql
 as $$
 begin
-  if p_run.claim_state = 'paused' then
+  if p_run.claim_state = 'paused' or (p_run.claim_state = 'queued' and p_run.available_at > pgflow.clock()) then
     perform starflow._queue_run(p_run);
   end if;
 end $$;
@@ -5801,10 +5815,7 @@ begin
   perform starflow._check_claim(v_run, clear_lease.runner_id, clear_lease.claim_attempts);
   -- A wait that ended while the run was still held has queued nothing: it is done here, or nobody would. What was claimed and
   -- never started goes back as well.
-  if v_run.claim_state = 'claimed' or (v_run.claim_state = 'running' and exists (
-    select from starflow.workflow_waits w
-    where w.run_id = clear_lease.run_id and w.node_id = any (v_run.paused_nodes) and w.status <> 'open'))
-  then
+  if v_run.claim_state = 'claimed' or (v_run.claim_state = 'running' and starflow._has_wait_over(v_run)) then
     perform starflow._queue_run(v_run);
     return;
   end if;
@@ -6551,11 +6562,12 @@ begin
   end if;
   perform starflow._check_claim(v_run, release_run.runner_id, release_run.claim_attempts);
   perform starflow._refuse_end(v_run);
-  perform starflow._queue_run(v_run, delay_ms);
+  -- Whatever else it waits for: a wait that is over already lets the run go on at once.
+  perform starflow._queue_run(v_run, case when v_run.status = 'paused' and starflow._has_wait_over(v_run) then 0 else delay_ms end);
   perform starflow._append_event(release_run.run_id, 'run_released', null, jsonb_build_object('reason', release_run.reason));
 end $$;
 comment on function starflow.release_run(uuid, bigint, text, text, integer) is
-  'Gives the run back to the queue, to be claimed after the delay. The claim is spent. Again: no effect.';
+  'Gives the run back to the queue, to be claimed after the delay; a paused one whose wait is over already at once. The claim is spent. Again: no effect.';
 
 -- 70_engine/remove_runner.sql
 create function starflow.remove_runner(runner_id text)

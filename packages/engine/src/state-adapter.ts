@@ -101,7 +101,7 @@ export interface RunJournal {
   clearLease(runId: string): Promise<void>
   /**
    * Gives the run back to the queue, to be claimed after the delay (0: at once): claim_state `queued`, and status `queued`
-   * unless it is paused. The claim is spent. Appends `run_released { reason }`. Again: no effect while nobody has claimed the run since.
+   * unless it is paused; a paused one whose wait is over already may be claimed at once. The claim is spent. Appends `run_released { reason }`. Again: no effect while nobody has claimed the run since.
    */
   releaseRun(runId: string, release: { readonly delayMs: number; readonly reason: string }): Promise<void>
   /** Appends `phase { phase }` if it is not the run's last phase. */
@@ -247,7 +247,7 @@ export interface WaitStore {
    */
   openWait(runId: string, wait: { readonly nodeId: string; readonly timeoutMs: number | null }): Promise<WaitRecord>
   /**
-   * Stores the payload, once per wait, and queues the paused run, in one transaction. `early`: the wait is not open yet;
+   * Stores the payload, once per wait, and queues the paused run, also one that stands behind a delay, in one transaction. `early`: the wait is not open yet;
    * it is kept for it. A wait that is due is timed out instead, and its run queued, as the sweep would. A run that a runner
    * still holds is queued by `clearLease`. Needs no claim: whoever resumes is no runner.
    */

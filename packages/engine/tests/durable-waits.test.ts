@@ -1,4 +1,4 @@
-import { Flow, unchecked } from '@starflow/dsl'
+import { Flow, RetryLater, unchecked } from '@starflow/dsl'
 import { describe, expect, test } from 'vitest'
 import { testDatabase } from '../../../tests/support/test-database.ts'
 import { Engine } from '../src/engine/engine.ts'
@@ -55,6 +55,32 @@ describe.each(factories)('on $name', (factory) => {
     await advance(3_000_000)
     expect(await adapter.expireOldLeases(SWEEP)).toEqual([])
     expect(await adapter.readRun(runId)).toMatchObject({ status: 'paused', claimState: 'paused', leaseUntil: null })
+  })
+
+  test('a wait beside a long delay is told of at once, and whichever is over first lets the run go on', async () => {
+    const { adapter, advance } = store()
+    const flow = new Flow({ slug: 'beside' })
+      .step({ slug: 'later', maxAttempts: 2 }, (_, ctx) => {
+        if (ctx.stepTask.attempt === 1) throw new RetryLater({ delaySeconds: 3600 })
+        return 'tried again'
+      })
+      .wait({ slug: 'approve', payload: unchecked<string>() })
+      .wait({ slug: 'sign', payload: unchecked<string>() })
+      .step({ slug: 'note', dependsOn: ['approve'] }, ({ approve }) => `${approve} noted`)
+    const host = waitHost()
+    const goOn = async () => await (await takeUp(adapter, flow, { waitHost: host })).execute()
+    const runId = await enqueueFlow(adapter, flow, {})
+    expect(await goOn()).toEqual({ end: 'paused' })
+    expect(host.wakes.map(({ nodeId }) => nodeId)).toEqual(['approve', 'sign'])
+
+    expect(await adapter.resumeWait(runId, 'approve', 'yes')).toBe('accepted')
+    expect(await goOn()).toEqual({ end: 'paused' })
+    await advance(3_600_001)
+    expect(await goOn()).toEqual({ end: 'paused' })
+    expect(await adapter.readRun(runId)).toMatchObject({ status: 'paused', claimState: 'paused' })
+    expect(await adapter.resumeWait(runId, 'sign', 'Ada')).toBe('accepted')
+    expect(await goOn()).toEqual({ end: 'success', output: { later: 'tried again', note: 'yes noted', sign: 'Ada' } })
+    expect(host.wakes).toHaveLength(2)
   })
 
   test('a second resume changes nothing', async () => {

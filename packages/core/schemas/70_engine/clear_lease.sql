@@ -12,10 +12,7 @@ begin
   perform starflow._check_claim(v_run, clear_lease.runner_id, clear_lease.claim_attempts);
   -- A wait that ended while the run was still held has queued nothing: it is done here, or nobody would. What was claimed and
   -- never started goes back as well.
-  if v_run.claim_state = 'claimed' or (v_run.claim_state = 'running' and exists (
-    select from starflow.workflow_waits w
-    where w.run_id = clear_lease.run_id and w.node_id = any (v_run.paused_nodes) and w.status <> 'open'))
-  then
+  if v_run.claim_state = 'claimed' or (v_run.claim_state = 'running' and starflow._has_wait_over(v_run)) then
     perform starflow._queue_run(v_run);
     return;
   end if;

@@ -14,8 +14,9 @@ begin
   end if;
   perform starflow._check_claim(v_run, release_run.runner_id, release_run.claim_attempts);
   perform starflow._refuse_end(v_run);
-  perform starflow._queue_run(v_run, delay_ms);
+  -- Whatever else it waits for: a wait that is over already lets the run go on at once.
+  perform starflow._queue_run(v_run, case when v_run.status = 'paused' and starflow._has_wait_over(v_run) then 0 else delay_ms end);
   perform starflow._append_event(release_run.run_id, 'run_released', null, jsonb_build_object('reason', release_run.reason));
 end $$;
 comment on function starflow.release_run(uuid, bigint, text, text, integer) is
-  'Gives the run back to the queue, to be claimed after the delay. The claim is spent. Again: no effect.';
+  'Gives the run back to the queue, to be claimed after the delay; a paused one whose wait is over already at once. The claim is spent. Again: no effect.';

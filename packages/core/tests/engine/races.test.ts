@@ -236,6 +236,48 @@ describe('resuming a wait', () => {
   })
 })
 
+describe('a resume and', () => {
+  const cancel = (calls: EngineCalls, run_id: string) => calls.call('cancel_run', { run_id, reason: 'no longer' })
+
+  test('a cancellation that comes first: the resume is told that the run has ended', async () => {
+    const runId = await pausedRun()
+    const cancelling = await first.hold((calls) => cancel(calls, runId))
+    const resuming = await second.waits((calls) => resume(calls, runId, 'yes'))
+    await cancelling.commit()
+    expect(await resuming.end).toBe('run_ended')
+    expect(await engine.run(runId)).toMatchObject({ status: 'cancelled', claim_state: 'complete' })
+  })
+
+  test('a cancellation that comes second: the run that it has queued ends, and nobody claims it', async () => {
+    const runId = await pausedRun()
+    const resuming = await first.hold((calls) => resume(calls, runId, 'yes'))
+    const cancelling = await second.waits((calls) => cancel(calls, runId))
+    await resuming.commit()
+    expect(resuming.result).toBe('accepted')
+    await cancelling.end
+    expect(await engine.run(runId)).toMatchObject({ status: 'cancelled', claim_state: 'complete' })
+  })
+
+  test('its runner that puts the run behind a delay: the run is due at once, whichever comes first', async () => {
+    for (const isResumedFirst of [true, false]) {
+      const claim = await engine.leased('r1')
+      await engine.call('on_run_paused', { ...claim, node_ids: ['approve'] })
+      await engine.call('open_wait', { ...claim, node_id: 'approve' })
+      const giveBack = (calls: EngineCalls) =>
+        calls.call('release_run', { ...claim, delay_ms: 3_600_000, reason: 'delay' })
+      const answer = (calls: EngineCalls) => resume(calls, claim.run_id, 'yes')
+      const [one, other] = isResumedFirst ? [answer, giveBack] : [giveBack, answer]
+      const holding = await first.hold(one as typeof giveBack)
+      const waiting = await second.waits(other as typeof giveBack)
+      await holding.commit()
+      await waiting.end
+      const [run] = await database.sql`
+        select status, claim_state, available_at <= pgflow.clock() as is_due from starflow.workflow_runs where id = ${claim.run_id}`
+      expect(run).toEqual({ status: 'paused', claim_state: 'queued', is_due: true })
+    }
+  })
+})
+
 test('events of a run become visible in the order of their ids', async () => {
   const claim = await engine.leased('r1')
   const slow = await first.hold((calls) => calls.call('on_node_start', { ...claim, node_id: 'a', attempt: 1 }))

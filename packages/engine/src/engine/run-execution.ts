@@ -155,12 +155,10 @@ export class RunExecution {
       }
       this.#startReadyTasks()
       const dueInMs = this.#dueInMs()
-      if (this.#active.size === 0) {
-        if (dueInMs === undefined) {
-          if (await this.#enterWaits()) return { end: 'paused' }
-          continue
-        }
-        if (dueInMs > LONG_DELAY_MS) return await this.#release(dueInMs, 'delay')
+      if (this.#active.size === 0 && (dueInMs === undefined || dueInMs > LONG_DELAY_MS)) {
+        if (dueInMs !== undefined && state.openWaits().length === 0) return await this.#release(dueInMs, 'delay')
+        if (await this.#enterWaits()) return await this.#leavePaused()
+        continue
       }
       await this.#change(dueInMs)
     }
@@ -415,11 +413,19 @@ export class RunExecution {
     })
     if (over.length === 0) {
       for (const { step } of waits) emit({ level: 'info', event: 'wait.opened', nodeId: step.slug })
-      await this.#writes.last('clearLease', () => adapter.clearLease(run.runId))
       return true
     }
     await this.#settleWaits()
     return false
+  }
+
+  /** The last write of a run that has entered its waits. What is due later lets it go on as well. */
+  async #leavePaused(): Promise<ExecutionResult> {
+    const { adapter, run } = this.#options
+    const dueInMs = this.#dueInMs()
+    if (dueInMs === undefined) await this.#writes.last('clearLease', () => adapter.clearLease(run.runId))
+    else await this.#release(dueInMs, 'delay')
+    return { end: 'paused' }
   }
 
   /** Takes what waits have come to: a payload is the output of its step, a timeout a failure of it. */

@@ -169,6 +169,52 @@ export function describeWaits(factory: AdapterFactory<QueueingStateAdapter>): vo
       await takeRun(adapter, held.runId, 'runner-b')
     })
 
+    /** A run that waits for `approve`, with something else to do in an hour. */
+    async function pausedBehindDelay(timeoutMs: number | null = null): Promise<string> {
+      const { adapter } = store()
+      const held = await claimedRun(adapter)
+      await pause(held, timeoutMs)
+      await held.bound.releaseRun(held.runId, { delayMs: HOUR_MS, reason: 'delay' })
+      expect(await readRun(adapter, held.runId)).toMatchObject({
+        status: 'paused',
+        claimState: 'queued',
+        leasedBy: null,
+      })
+      expect(await claim(adapter)).toBeNull()
+      return held.runId
+    }
+
+    test('a run that waits behind a delay goes on at once when its wait is over, by a resume or its timeout', async () => {
+      const { adapter, advance } = store()
+      const resumed = await pausedBehindDelay()
+      expect(await adapter.resumeWait(resumed, 'approve', 'yes')).toBe('accepted')
+      await takeRun(adapter, resumed, 'runner-b')
+      const swept = await pausedBehindDelay(1000)
+      await advance(2000)
+      expect(await adapter.expireOldLeases(SWEEP)).toEqual([{ runId: swept, outcome: 'wait_over' }])
+      await takeRun(adapter, swept, 'runner-b')
+    })
+
+    test('a run that waits behind a delay goes on when that has passed, and its wait stays open', async () => {
+      const { adapter, advance } = store()
+      const runId = await pausedBehindDelay()
+      await advance(HOUR_MS + 1)
+      const { bound } = await takeRun(adapter, runId, 'runner-b')
+      await bound.onRunResumed(runId)
+      expect(await adapter.readWaits(runId)).toMatchObject([{ status: 'open' }])
+      expect(await adapter.resumeWait(runId, 'approve', 'yes')).toBe('accepted')
+      expect(await readRun(adapter, runId)).toMatchObject({ status: 'running', leasedBy: 'runner-b' })
+    })
+
+    test('a wait that ended while its runner still held the run leaves no delay before it', async () => {
+      const { adapter } = store()
+      const held = await claimedRun(adapter)
+      await pause(held)
+      expect(await adapter.resumeWait(held.runId, 'approve', 'yes')).toBe('accepted')
+      await held.bound.releaseRun(held.runId, { delayMs: HOUR_MS, reason: 'delay' })
+      await takeRun(adapter, held.runId, 'runner-b')
+    })
+
     test('a resume of a run that was cancelled is answered, and changes nothing', async () => {
       const { adapter } = store()
       const { runId } = await pausedRun(adapter)

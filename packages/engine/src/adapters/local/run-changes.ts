@@ -25,6 +25,15 @@ export function queueRun(transaction: Transaction, run: RunRow, delayMs = 0): vo
   transaction.wakeRunners()
 }
 
+/**
+ * A wait of the run has just ended: queues it if it does nothing but wait, also for a delay beside the wait. One that a runner still
+ * holds is queued when it gives the run up.
+ */
+export function queueWhenWaitIsOver(transaction: Transaction, run: RunRow): void {
+  const isBehindDelay = run.claim_state === 'queued' && (run.available_at ?? 0) > transaction.now
+  if (run.claim_state === 'paused' || isBehindDelay) queueRun(transaction, run)
+}
+
 /** Gives a run its end, and drops what goes with it: checkpoint, open waits, session variables that nobody keeps. */
 export function endRun(
   transaction: Transaction,

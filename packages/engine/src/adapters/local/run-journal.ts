@@ -242,7 +242,8 @@ export function releaseRun(
   if (isSpent(run, writer) || (writer === undefined && run.claim_state === 'queued')) return
   checkClaim(run, writer)
   refuseEnd(run)
-  queueRun(transaction, run, release.delayMs)
+  // Whatever else it waits for: a wait that is over already lets the run go on at once.
+  queueRun(transaction, run, run.status === 'paused' && isWaitOver(transaction, run) ? 0 : release.delayMs)
   appendEvent(transaction, runId, 'run_released', { reason: release.reason })
 }
 

@@ -9,7 +9,7 @@ import type {
   SweptRun,
   UnservedRun,
 } from '../../state-adapter.ts'
-import { appendEvent, endRun, queueRun, updateRun } from './run-changes.ts'
+import { appendEvent, endRun, queueRun, queueWhenWaitIsOver, updateRun } from './run-changes.ts'
 import { hasEnded } from './run-fence.ts'
 import { checkSameRun, startColumns } from './run-journal.ts'
 import { instant, type RunRow, runClaim, runRecord } from './run-row.ts'
@@ -175,8 +175,7 @@ function runsWithWaitOver(transaction: Transaction): SweptRun[] {
        where run_id = :runId and status = 'open' and due_at <= :now`,
       { runId: run.id, now },
     )
-    // One that a runner still holds is queued when it clears its lease.
-    if (run.claim_state === 'paused') queueRun(transaction, run)
+    queueWhenWaitIsOver(transaction, run)
     return { runId: run.id, outcome: 'wait_over' }
   })
 }

@@ -1,6 +1,6 @@
 import type { Json } from '@starflow/dsl'
 import type { OpenWait, ResumeOutcome, WaitRecord } from '../../state-adapter.ts'
-import { queueRun } from './run-changes.ts'
+import { queueWhenWaitIsOver } from './run-changes.ts'
 import { hasEnded, openRun, type Writer } from './run-fence.ts'
 import { type OpenWaitRow, openWaitRecord, type RunRow, type WaitRow, waitRecord } from './run-row.ts'
 import type { Transaction } from './state-database.ts'
@@ -49,8 +49,7 @@ export function resumeWait(transaction: Transaction, runId: string, nodeId: stri
       now: transaction.now,
     },
   )
-  // One that a runner still holds is queued when it clears its lease.
-  if (run.claim_state === 'paused') queueRun(transaction, run)
+  queueWhenWaitIsOver(transaction, run)
   return isTooLate ? 'timed_out' : 'accepted'
 }
 
