@@ -149,8 +149,8 @@ describe('whoever follows a page of docs/operations', () => {
     const outcomes = await followPage('coverage.md', {
       exitCodes: { 'npx starflow coverage': 1, 'npx starflow doctor': 1 },
       before: async ({ text }) => {
-        // The one that waits for a deployment sees its workers come.
-        const isMended = text.includes('--wait-timeout')
+        // The one that looks after a deployment sees its workers.
+        const isMended = text.includes('--strict')
         await sql`update pgflow.worker_functions set enabled = ${isMended}, disabled_reason = 'by hand' where function_name = 'ordersv1__pay'`
         await core.reportStartFailure('ordersv1__pay', 'FlowShapeMismatchError: the code has another shape')
       },
