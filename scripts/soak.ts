@@ -1,5 +1,6 @@
 /** Disturbs a running system for a while, and checks that nothing is lost by it: `npm run soak -- --help`. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { withBuiltInArrays } from '@starflow/core'
 import postgres from 'postgres'
 import { textTable } from '../packages/cli/src/output/text-table.ts'
 import { randomFrom } from '../tests/support/random.ts'
@@ -31,7 +32,10 @@ async function soak(options: SoakOptions): Promise<Soak> {
   }
   say(`Soaking for ${options.minutes} minutes with seed ${options.seed} ...`)
   const platform = await startSoakPlatform({ keep: options.keep, note })
-  const sql = postgres(platform.starflow.platform.databaseUrl, { max: 4, prepare: false, onnotice: () => {} })
+  const { databaseUrl } = platform.starflow.platform
+  const sql = withBuiltInArrays(
+    postgres(databaseUrl, { max: 4, prepare: false, fetch_types: false, onnotice: () => {} }),
+  )
   const done = new Tally(['runs started', ...Object.keys(DISTURBANCES)])
   const handMade = new Set<string>()
   try {

@@ -1,3 +1,4 @@
+export { loadArrayTypes, withBuiltInArrays } from './array-types.ts'
 export type { ClaimedTask } from './claimed-task.ts'
 export { inTransaction, isConnectionLoss, reserveConnection } from './held-connection.ts'
 export type { ClaimedMessage, MessageIdentity, MessageReport, RefusedMessage } from './queue-message.ts'

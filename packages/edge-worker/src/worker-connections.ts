@@ -1,6 +1,6 @@
+import { loadArrayTypes } from '@starflow/core'
 import { StarflowError } from '@starflow/errors'
 import postgres, { type Sql } from 'postgres'
-import { loadArrayTypes } from './array-types.ts'
 import { ConnectionLosses, pausingClient } from './pausing-client.ts'
 import type { WorkerConnection } from './worker-config.ts'
 

@@ -241,7 +241,7 @@ async function checkFunctions(sql: Sql): Promise<Finding[]> {
           check: 'worker functions',
           status: row.reason === null ? 'warning' : 'problem',
           message: `${row.name} is disabled${row.reason === null ? '' : `: ${row.reason}`}.`,
-          hint: `Then: npx starflow restore ${row.name} --enable`,
+          hint: `Once the reason is gone: npx starflow restore ${row.name} --enable`,
         },
       ]
     }

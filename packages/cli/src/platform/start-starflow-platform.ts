@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { relative } from 'node:path'
-import { inTransaction } from '@starflow/core'
+import { inTransaction, withBuiltInArrays } from '@starflow/core'
 import { isStarflowError, StarflowError } from '@starflow/errors'
 import { createLocalPlatform, type LocalPlatform, type LocalPlatformOptions } from '@starflow/local'
 import postgres, { type Sql, type TransactionSql } from 'postgres'
@@ -57,7 +57,7 @@ export async function startStarflowPlatform(options: StarflowPlatformOptions): P
   const functions = options.functions ?? findGeneratedFunctions(options.functionsDir)
   if (functions.length === 0) throw noFunctions(options.functionsDir)
   const platform = await startLocalPlatform(options)
-  const sql = postgres(platform.databaseUrl, { max: 4, onnotice: () => {} })
+  const sql = withBuiltInArrays(postgres(platform.databaseUrl, { max: 4, fetch_types: false, onnotice: () => {} }))
   let disposal: Promise<void> | undefined
   const dispose = () => {
     disposal ??= sql.end({ timeout: 1 }).finally(() => platform.dispose())

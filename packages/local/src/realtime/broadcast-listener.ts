@@ -67,7 +67,9 @@ export class BroadcastListener {
       const rows = await this.#sql<MessageRow[]>`
         select id, topic, event, payload::text as payload, private as "isPrivate"
         from realtime.messages
-        where id = any(${ids}::uuid[]) and extension = 'broadcast' and event is not null`.catch(() => [])
+        where id = any(${`{${ids.join(',')}}`}::uuid[]) and extension = 'broadcast' and event is not null`.catch(
+        () => [],
+      )
       const found = new Map(rows.map((row) => [row.id, row]))
       for (const id of ids) {
         const row = found.get(id)

@@ -49,6 +49,8 @@ export class RealtimeService implements GatewayService {
     this.#keys = keys
     this.#sql = postgres(databaseUrl, {
       max: MAX_READING_CONNECTIONS,
+      // Asked for by the driver, they end the process when the connection is lost at that moment.
+      fetch_types: false,
       onnotice: () => {},
       connection: { application_name: APPLICATION_NAME },
     })

@@ -1,4 +1,4 @@
-import { inTransaction } from '@starflow/core'
+import { inTransaction, withBuiltInArrays } from '@starflow/core'
 import { openMirroring, type QueueingStateAdapter } from '@starflow/engine'
 import { LocalWorkflowStateAdapter } from '@starflow/engine/adapters/local'
 import {
@@ -151,12 +151,15 @@ async function openSupabase(
 
 function connect(url: string, applicationName: string): Sql {
   // Unprepared: the URL may lead through a transaction pooler.
-  return postgres(url, {
+  const sql = postgres(url, {
     max: DATABASE_CONNECTIONS,
     prepare: false,
+    // Asked for by the driver, they end the server when the connection is lost at that moment.
+    fetch_types: false,
     onnotice: () => {},
     connection: { application_name: applicationName },
   })
+  return withBuiltInArrays(sql)
 }
 
 /** Runs queued in one database and looked for in another would vanish without a word. */

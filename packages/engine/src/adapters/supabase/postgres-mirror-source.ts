@@ -44,6 +44,8 @@ export class PostgresMirrorSource implements MirrorSource {
     const sql = postgres(databaseUrl, {
       max: 3,
       prepare: false,
+      // Asked for by the driver, they end the process when the connection is lost at that moment. Lists go as literals.
+      fetch_types: false,
       onnotice: () => {},
       connection: { application_name: 'starflow mirror' },
     })
@@ -65,7 +67,7 @@ export class PostgresMirrorSource implements MirrorSource {
       }))
       if (changes.length === 0) return changes
       await apply(changes)
-      await sql`select starflow.mark_outbox_applied(${changes.map(({ id }) => id)}::text[]::bigint[])`
+      await sql`select starflow.mark_outbox_applied(${literal(changes.map(({ id }) => id))}::bigint[])`
       return changes
     })
   }
@@ -94,7 +96,7 @@ export class PostgresMirrorSource implements MirrorSource {
 
   async snapshots(runIds: readonly string[]): Promise<readonly RunSnapshot[]> {
     const rows = await this.#sql<SnapshotRow[]>`
-      select run_id, run, active_nodes, is_pending from starflow.mirror_snapshots(${[...runIds]}::uuid[])`
+      select run_id, run, active_nodes, is_pending from starflow.mirror_snapshots(${literal(runIds)}::uuid[])`
     return rows.map(({ run_id, run, active_nodes, is_pending }) => ({
       ...{ runId: run_id, run, activeNodes: active_nodes, isPending: is_pending },
     }))
@@ -104,3 +106,6 @@ export class PostgresMirrorSource implements MirrorSource {
     await this.#sql.end({ timeout: 1 })
   }
 }
+
+/** Ids as Postgres reads a list of them; none has a character that would need quotes. */
+const literal = (ids: readonly string[]) => `{${ids.join(',')}}`

@@ -40,6 +40,8 @@ export class RunQueueListener {
   async #listen(): Promise<void> {
     this.#connection ??= postgres(this.#databaseUrl, {
       max: 1,
+      // Asked for by the driver, they end the process when the connection is lost at that moment.
+      fetch_types: false,
       onnotice: () => {},
       connection: { application_name: 'starflow queue listener' },
     })

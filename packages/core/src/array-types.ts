@@ -12,6 +12,22 @@ export async function loadArrayTypes(client: Sql): Promise<void> {
     select distinct e.oid as element, e.typarray as array
     from pg_catalog.pg_type a join pg_catalog.pg_type e on e.oid = a.typelem
     where a.typcategory = 'A' and e.typarray <> 0`)
+  learn(client, types)
+}
+
+/**
+ * The same for the types that every Postgres has, which need no question: their ids are always these. For clients of our
+ * own code, made with `fetch_types: false`; a client for handlers meets the types of its application too.
+ */
+export function withBuiltInArrays(client: Sql): Sql {
+  learn(
+    client,
+    BUILT_IN_ARRAYS.map(([element, array]) => ({ element, array })),
+  )
+  return client
+}
+
+function learn(client: Sql, types: readonly { readonly element: number; readonly array: number }[]): void {
   const { parsers, serializers, shared } = client.options as unknown as DriverTypes
   for (const { element, array } of types) {
     if (parsers[array] !== undefined && serializers[array] !== undefined) continue
@@ -29,6 +45,42 @@ interface DriverTypes {
   readonly serializers: Record<number, (value: unknown) => unknown>
   readonly shared: { readonly typeArrayMap: Record<number, number> }
 }
+
+/** Of each type its id and that of its array. */
+const BUILT_IN_ARRAYS: readonly (readonly [element: number, array: number])[] = [
+  // boolean, smallint, integer, bigint, real, double precision, numeric
+  ...([
+    [16, 1000],
+    [21, 1005],
+    [23, 1007],
+    [20, 1016],
+    [700, 1021],
+    [701, 1022],
+    [1700, 1231],
+  ] as const),
+  // text, varchar, char, name, uuid, json, jsonb, bytea, oid
+  ...([
+    [25, 1009],
+    [1043, 1015],
+    [1042, 1014],
+    [19, 1003],
+    [2950, 2951],
+  ] as const),
+  ...([
+    [114, 199],
+    [3802, 3807],
+    [17, 1001],
+    [26, 1028],
+  ] as const),
+  // date, time, timestamp, timestamptz, interval
+  ...([
+    [1082, 1182],
+    [1083, 1183],
+    [1114, 1115],
+    [1184, 1185],
+    [1186, 1187],
+  ] as const),
+]
 
 /** The only type whose elements are not separated by commas, since they have commas themselves. */
 const BOX_ARRAY = 1020
