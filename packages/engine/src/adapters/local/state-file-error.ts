@@ -26,7 +26,7 @@ export function stateFileError(path: string, cause: unknown): StarflowError {
   return new StateFileError({
     path,
     reason: known?.reason ?? 'SQLite failed',
-    detail: `SQLite says: ${text}.`,
+    detail: `${isOfFileSystem(cause) ? 'The file system' : 'SQLite'} says: ${text}.`,
     hint: known?.hint ?? 'Look at the file and the disk it is on.',
     cause,
   })
@@ -60,6 +60,11 @@ const KNOWN_CAUSES = [
     hint: 'Give the process the right to write the file and its folder, or name another file in STARFLOW_SQLITE_PATH.',
   },
 ]
+
+/** Of a call of the operating system that Node made itself. */
+function isOfFileSystem(cause: unknown): boolean {
+  return typeof cause === 'object' && cause !== null && 'syscall' in cause
+}
 
 function codeOf(cause: unknown): string {
   const code = typeof cause === 'object' && cause !== null ? (cause as { code?: unknown }).code : undefined
