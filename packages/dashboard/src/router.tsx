@@ -8,7 +8,7 @@ import {
   redirect,
   retainSearchParams,
 } from '@tanstack/react-router'
-import * as z from 'zod'
+import { z } from 'zod'
 import { sessionQuery } from './api/session.ts'
 import { flowSearch, flowsSearch } from './pages/flows/flow-search.ts'
 import { queueSearch } from './pages/queues/queue-search.ts'

@@ -40,7 +40,12 @@ export async function builtFromSources(packageFolder: string): Promise<string> {
 /** In a process of its own: a bundler has no business in the memory of a server. */
 async function runVite(program: string, packageFolder: string, outDir: string): Promise<void> {
   const args = [program, 'build', '--outDir', outDir, '--emptyOutDir', '--logLevel', 'warn']
-  const child = spawn(process.execPath, args, { cwd: packageFolder, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, args, {
+    cwd: packageFolder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // Whatever the server itself is: else React comes with all that helps to develop it, and the page is half as large again.
+    env: { ...process.env, NODE_ENV: 'production' },
+  })
   const said: Buffer[] = []
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => said.push(chunk))
   const code = await new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve))

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -11,6 +11,15 @@ test('the files of the page are there after the first call, whoever calls at the
   const page = readFileSync(join(folder, 'index.html'), 'utf8')
   expect(page).toMatch(/<script type="module"[^>]* src="\/assets\/[^"]+\.js"><\/script>/)
   expect(page).not.toMatch(/<style|<script>|\sstyle=|\son\w+=/)
+}, 60_000)
+
+test('the page is built for those who use it, whatever the process that asks for it is', async () => {
+  expect(process.env.NODE_ENV).toBe('test')
+  const assets = join(await dashboardFiles(), 'assets')
+  const scripts = readdirSync(assets).filter((name) => name.endsWith('.js'))
+  const texts = scripts.map((name) => readFileSync(join(assets, name), 'utf8'))
+  // What React says where it is there to be developed with.
+  expect(texts.filter((text) => text.includes('Download the React DevTools'))).toEqual([])
 }, 60_000)
 
 test('the name of a state of the sources changes with any of them, and not with a test', () => {

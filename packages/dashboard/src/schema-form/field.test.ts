@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import * as z from 'zod'
+import { z } from 'zod'
 import { type Field, fieldOf } from './field.ts'
 import type { Json } from './json.ts'
 

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 
 /** What the address of a flow holds. */
 export const flowSearch = z.object({

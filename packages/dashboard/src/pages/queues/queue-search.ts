@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 
 /** How far back a history goes, in hours. */
 export const RANGES = { '1h': 1, '6h': 6, '24h': 24, '7d': 168 } as const

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 
 /** What the address of the queues holds. */
 export const queuesSearch = z.object({

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 
 /** What the address of a run holds: what of it is looked at. */
 export const runSearch = z.object({

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { z } from 'zod'
 
 /** What the address of the workers holds. */
 export const workersSearch = z.object({
