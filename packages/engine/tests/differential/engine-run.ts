@@ -96,7 +96,8 @@ class EngineRun {
         await adapter.retryRun(this.#runId)
         this.#trace.intervention('retried')
       } else if (run.completedAt !== null) return
-      else if (run.status === 'paused') await this.#answerWait(schedule)
+      // Behind a delay it does not only wait: as on queues, what is due is done before anybody answers.
+      else if (run.claimState === 'paused') await this.#answerWait(schedule)
       else this.#store.advanceTo(Date.parse(run.availableAt!))
     }
   }
