@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { Engine } from '../src/engine/engine.ts'
 import { useStore } from './conformance/adapter-factory.ts'
 import { localStores } from './support/local-store.ts'
-import { inVirtualTime, VirtualClock } from './support/virtual-clock.ts'
+import { inVirtualTime, StoreCalls, VirtualClock } from './support/virtual-clock.ts'
 
 const store = useStore(localStores)
 
@@ -17,7 +17,9 @@ async function attemptTimes(
     times[name] ??= []
     times[name].push(Math.round(clock.now() / 1000))
   })
-  await inVirtualTime(clock, new Engine({ adapter: store().adapter, clock }).run(noted as Flow<object>, {}))
+  const calls = new StoreCalls()
+  const engine = new Engine({ adapter: calls.counted(store().adapter), clock })
+  await inVirtualTime(clock, calls, engine.run(noted as Flow<object>, {}))
   return times
 }
 
