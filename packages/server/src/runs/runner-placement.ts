@@ -98,7 +98,7 @@ export class RunnerPlacement implements RunPlacement {
   async read(scope: Scope, runId: string): Promise<RunDetail | undefined> {
     const run = await this.#find(scope, runId)
     if (run === undefined) return undefined
-    const [log, facts] = await Promise.all([this.#logs.read(runId), this.#factsOf(run)])
+    const [log, facts] = await Promise.all([this.#logs.read(runId), this.#factsOf(run, run.input)])
     const [input, output] = [inlined(run.input), inlined(run.status === 'success' ? run.output : undefined)]
     return {
       ...summaryOf(run),
@@ -118,7 +118,7 @@ export class RunnerPlacement implements RunPlacement {
     const [log, shape] = await Promise.all([this.#logs.read(runId), this.#shapeOf(run)])
     const isMapOfInput = shape?.steps.some(({ stepType, dependencies: [source] }) => stepType === 'map' && !source)
     const input = isMapOfInput ? ((await this.#adapter.readRun(runId))?.input ?? null) : null
-    const steps = log.steps({ shape, startedAt: run.startedAt, input, waitsDueAt: new Map() })
+    const steps = log.steps(await this.#factsOf(run, input))
     return {
       ...summaryOf(run),
       steps: steps.map(({ step, status, tasks }) => ({
@@ -156,7 +156,7 @@ export class RunnerPlacement implements RunPlacement {
   async tasks(scope: Scope, runId: string, step: string, page: TaskPage): Promise<readonly TaskView[] | undefined> {
     const run = await this.#find(scope, runId)
     if (run === undefined) return undefined
-    const [log, facts] = await Promise.all([this.#logs.read(runId), this.#factsOf(run)])
+    const [log, facts] = await Promise.all([this.#logs.read(runId), this.#factsOf(run, run.input)])
     const tasks = log.tasks(step, facts, page)
     if (tasks === undefined) throw unknownStep(runId, step)
     return tasks
@@ -274,16 +274,17 @@ export class RunnerPlacement implements RunPlacement {
     }
     const run = await this.#adapter.readRun(runId)
     const log = await this.#logs.read(runId)
-    const view = run === null ? undefined : log.steps(await this.#factsOf(run)).find((each) => each.step === step)
+    const view =
+      run === null ? undefined : log.steps(await this.#factsOf(run, run.input)).find((each) => each.step === step)
     return view?.status === 'completed' ? outputs : null
   }
 
-  async #factsOf(run: RunRecord): Promise<RunFacts> {
+  async #factsOf(run: ListedRun, input: Json): Promise<RunFacts> {
     const shape = await this.#shapeOf(run)
     const hasWaits = shape === undefined || shape.steps.some((step) => step.stepType === 'wait')
     const waits = hasWaits ? await this.#adapter.readWaits(run.runId) : []
     const open = waits.filter((wait) => wait.status === 'open').map(({ nodeId, dueAt }) => [nodeId, dueAt] as const)
-    return { shape, startedAt: run.startedAt, input: run.input, waitsDueAt: new Map(open) }
+    return { shape, startedAt: run.startedAt, input, waitsDueAt: new Map(open) }
   }
 
   /** As it was when the run started, whatever this process was started with. */
