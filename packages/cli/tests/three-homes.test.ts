@@ -55,7 +55,7 @@ test('the commands of the guide run one flow on SQLite, on a runner and on step 
   const [, file] = /Put it into `([^`]+)`/.exec(PAGE)!
   project.write(file!, blocks('ts')[0]!)
   expect(await said(type())).toContain('"receipt": "order 7: 50"')
-  expect(await said(type())).toMatch(/ordersV1 +success/)
+  expect(await said(type())).toMatch(/ordersV1 +runner +success/)
 
   project.write('supabase/config.toml', `${blocks('toml')[0]!}\n`)
   await said(type())
