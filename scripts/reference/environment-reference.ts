@@ -59,7 +59,7 @@ const HOST = [
   '| `STARFLOW_DRAIN_TIMEOUT_MS` | in a process: how long started work may go on after the first signal; by default 20000 |',
 ]
 
-const RUNS = `Read by every program that executes whole runs, at its start; all that is wrong is told at once ([SF822](../errors/SF822.md)).
+const RUNS = `Read by the commands \`run\`, \`start\`, \`runs\`, \`waits\`, \`runner\`, \`runners\` and \`server\`, and by every program that executes whole runs, at its start; all that is wrong is told at once ([SF822](../errors/SF822.md)).
 `
 
 /** What `packages/engine/src/substrate.ts` reads. */
@@ -68,4 +68,6 @@ const SUBSTRATE = [
   '| `SUPABASE_URL` | the project whose database keeps runs; goes with its key |',
   '| `SUPABASE_SERVICE_ROLE_KEY`, `SUPABASE_SECRET_KEY` | the key of that project |',
   '| `STARFLOW_SQLITE_PATH` | the file that keeps runs; by default `.starflow/runs.db` |',
+  '| `SUPABASE_DB_URL` | the database directly: `runs` and `waits` show step queues from it, handlers get `ctx.sql` |',
+  '| `STARFLOW_WAIT_TOKEN_SECRET`, `STARFLOW_WAIT_TOKEN_KID` | what signs the tokens of waits; required on Supabase for flows with a wait |',
 ]

@@ -111,7 +111,7 @@ async function check(sql: Sql, url: string, mayBeEmpty: boolean): Promise<void> 
     code: 'SF403',
     message: 'This database does not have the SQL functions of this version of Starflow.',
     detail: `Looked in ${withoutPassword(url)} for the schema pgflow.`,
-    hint: 'Apply the migrations (supabase migration up), then run the command again.',
+    hint: 'Apply the migrations (supabase db push for a linked project), then run the command again.',
   })
 }
 

@@ -81,7 +81,7 @@ async function checkMigrated(sql: Sql): Promise<Finding[]> {
       check: 'migrations',
       status: 'problem',
       message: `Missing: ${row.missing.join('; ')}.`,
-      hint: 'Apply the migrations: supabase migration up',
+      hint: 'Apply the migrations: supabase db push, of a linked project',
     },
   ]
 }

@@ -107,7 +107,7 @@ function stillOpen({ flowSlug, openRuns, oldestOpenRunAt }: VersionDrain): Starf
     code: 'SF636',
     message: `"${flowSlug}" still has ${formatNumberOf(openRuns, 'open run')}: its workers stay.`,
     detail: `The oldest was started at ${oldestOpenRunAt?.toISOString()}.`,
-    hint: 'Wait until they have ended (npx starflow drain-status), or cancel them: select pgflow.cancel_run(…).',
+    hint: 'Wait until they have ended (npx starflow drain-status), or cancel them: npx starflow runs cancel <run>',
     fields: { flowSlug, openRuns },
   })
 }

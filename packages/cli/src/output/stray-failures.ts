@@ -27,7 +27,7 @@ function strayFailure(error: unknown): StarflowError {
     code: 'SF819',
     message: `Something failed in this process that belongs to no handler: ${name}: ${message}`,
     detail: stack ?? 'It has no stack.',
-    hint: 'Handle it where it is started: await or catch a promise, listen for "error" of an emitter. Runs that were under way go on elsewhere.',
+    hint: 'Handle it where it is started: await or catch a promise, listen for "error" of an emitter. Runs that were under way go on: on another runner, or with npx starflow run --resume <run>',
     cause: error,
   })
 }

@@ -92,7 +92,7 @@ export async function requireRun({ adapter, place }: Pick<RunStore, 'adapter' | 
     code: 'SF802',
     message: `Run ${runId} does not exist.`,
     detail: `Looked in ${place}, which the environment names.`,
-    hint: 'See the runs there are: npx starflow runs list',
+    hint: 'See the runs there are: npx starflow runs list. One with the placement queue is of its workers: npx starflow runs watch <run>',
     fields: { runId },
   })
 }
