@@ -4388,7 +4388,10 @@ begin
     from pgflow.worker_functions f
     cross join lateral (
       select f.failed_starts > 0 and coalesce(
-        greatest(f.last_error_at, f.last_invoked_at) >= v_now - pgflow._start_back_off(f.debounce, f.failed_starts), false) as is_backing_off) b
+        greatest(f.last_error_at, f.last_invoked_at) >= v_now - pgflow._start_back_off(f.debounce, f.failed_starts), false)
+        -- A worker that was thought dead has been heard of since.
+        and not exists (select from pgflow.workers w where w.function_name = f.function_name
+                        and w.last_heartbeat_at >= f.last_error_at and w.deprecated_at is null) as is_backing_off) b
     where f.enabled and f.start_mode = 'http'
       and (p_all or (
         (f.function_name not in (select l.function_name from live l)
@@ -4432,6 +4435,7 @@ end $$;
 
 -- 60_worker/_ping_answer.sql
 -- What pg_net has kept of the answer to a ping; all null where nothing came yet, it is pruned already, or nobody may see it.
+-- A ping that ran into its timeout has no answer either: the start that it asked for goes on.
 -- pg_net's table has an index on created only, and nothing there is older than the request.
 create function pgflow._ping_answer(
   p_request_id bigint, p_sent_at timestamptz, out status_code integer, out body text, out error_message text, out answered_at timestamptz)
@@ -4439,11 +4443,11 @@ language plpgsql stable
 set search_path = ''
 as $$
 begin
-  execute 'select r.status_code, r.content, r.error_msg, r.created from net._http_response r
+  execute 'select r.status_code, r.content, case when r.timed_out then null else r.error_msg end, r.created from net._http_response r
            where r.id = $1 and r.created >= $2 - interval ''1 minute'' order by r.created desc limit 1'
   into status_code, body, error_message, answered_at using p_request_id, p_sent_at;
 exception
-  when undefined_table or invalid_schema_name or undefined_column or insufficient_privilege or lock_not_available then
+  when undefined_table or invalid_schema_name or undefined_column or insufficient_privilege then
     null;
 end $$;
 
@@ -4596,13 +4600,13 @@ set search_path = ''
 as $$
 declare
   -- Cut first: a body may be long, and a cut key must be found too.
-  v_text text := left(p_body, 2000);
+  v_text text := left(p_body, 2000 + coalesce(length(p_key), 0));
 begin
   if length(p_key) > 0 then
     v_text := replace(v_text, p_key, '[secret]');
   end if;
   v_text := regexp_replace(v_text, 'eyJ[A-Za-z0-9_-]*\.[A-Za-z0-9_.-]*|sb_secret_[A-Za-z0-9_-]*', '[secret]', 'g');
-  v_text := regexp_replace(v_text, '://[^/@\s"]*@', '://[secret]@', 'g');
+  v_text := regexp_replace(v_text, '://[^\s"'']*@', '://[secret]@', 'g');
   v_text := btrim(regexp_replace(v_text, '\s+', ' ', 'g'));
   return case when length(v_text) > 300 then left(v_text, 299) || '…' else nullif(v_text, '') end;
 end $$;
@@ -4787,8 +4791,13 @@ begin
     v_ping_error := null;
     v_start_error := null;
     if v_due.is_down then
-      select s.is_over, s.error_message, s.failed_at into v_is_over, v_start_error, v_failed_at
-      from pgflow._failed_start(v_function, v_target.auth_key) s;
+      begin
+        select s.is_over, s.error_message, s.failed_at into v_is_over, v_start_error, v_failed_at
+        from pgflow._failed_start(v_function, v_target.auth_key) s;
+      exception when lock_not_available then
+        v_is_locked := true;
+      end;
+      exit when v_is_locked;
     end if;
     v_has_to_wait := not v_released_local_mode and (v_due.is_backing_off or (v_start_error is not null
       and greatest(v_failed_at, v_function.last_invoked_at)
@@ -4809,22 +4818,29 @@ begin
     end if;
     v_learnt := v_learnt || jsonb_build_object(
       'function_name', function_name, 'request_id', request_id, 'ping_error', v_ping_error,
-      'start_error', v_start_error, 'failed_at', v_failed_at,
+      'start_error', v_start_error, 'failed_at', v_failed_at, 'failed_starts', v_function.failed_starts,
+      'awaited_request_id', v_function.start_request_id,
       'has_to_start', v_due.is_down, 'is_awaited_already', v_due.is_down and not v_is_over);
     exit when v_is_locked;
   end loop;
 
   update pgflow.worker_functions f set
     last_invoked_at = case when l.request_id is not null then pgflow.clock() else f.last_invoked_at end,
-    failed_starts = f.failed_starts + (l.start_error is not null)::integer,
-    last_error = coalesce(l.ping_error, l.start_error, f.last_error),
-    last_error_at = case when l.ping_error is not null then pgflow.clock() when l.start_error is not null then l.failed_at else f.last_error_at end,
+    failed_starts = f.failed_starts + (l.new_error is not null)::integer,
+    last_error = coalesce(l.ping_error, l.new_error, f.last_error),
+    last_error_at = case when l.ping_error is not null then pgflow.clock() when l.new_error is not null then l.failed_at else f.last_error_at end,
     start_awaited_since = case when l.is_awaited_already then f.start_awaited_since
                                when l.has_to_start and l.request_id is not null then pgflow.clock() end,
     start_request_id = case when l.is_awaited_already then f.start_request_id when l.has_to_start then l.request_id end
-  from (select x.* from jsonb_to_recordset(v_learnt) as x(
+  from (select x.*,
+               -- Unless a worker has registered, or has told its failure itself, since that was looked at.
+               case when (w.failed_starts, w.start_request_id) is not distinct from (x.failed_starts, x.awaited_request_id)
+                      and not exists (select from pgflow.workers r where r.function_name = w.function_name
+                                      and r.started_at >= w.start_awaited_since)
+                    then x.start_error end as new_error
+        from jsonb_to_recordset(v_learnt) as x(
           function_name text, request_id bigint, ping_error text, start_error text, failed_at timestamptz,
-          has_to_start boolean, is_awaited_already boolean)
+          failed_starts integer, awaited_request_id bigint, has_to_start boolean, is_awaited_already boolean)
         join pgflow.worker_functions w on w.function_name = x.function_name
         order by x.function_name for no key update of w skip locked) l
   where f.function_name = l.function_name;

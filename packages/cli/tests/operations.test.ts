@@ -93,7 +93,7 @@ describe('the database', () => {
     expect(doctor.exitCode).toBe(1)
     const { findings } = JSON.parse(doctor.stdout) as { findings: { check: string; status: string }[] }
     expect(findings).toMatchObject([
-      { check: 'migrations', status: 'problem', hint: expect.stringContaining('migration up') },
+      { check: 'migrations', status: 'problem', hint: expect.stringContaining('db push') },
       { check: 'pgmq', status: 'problem' },
       { check: 'clock', status: 'ok' },
     ])

@@ -405,9 +405,10 @@ describe('ensure_workers', () => {
 })
 
 describe('a function without a live worker whose last ping', () => {
-  const answer = (fields: { status_code?: number; content?: string; error_msg?: string }) => sql`
+  const answer = (fields: { status_code?: number; content?: string; error_msg?: string; timed_out?: boolean }) => sql`
     insert into net._http_response (id, status_code, content, error_msg, timed_out, created)
-    select max(id), ${fields.status_code ?? null}, ${fields.content ?? null}, ${fields.error_msg ?? null}, false, now() - interval '7 s'
+    select max(id), ${fields.status_code ?? null}, ${fields.content ?? null}, ${fields.error_msg ?? null},
+           ${fields.timed_out ?? false}, now() - interval '7 s'
     from public.pings`
   /** Pinged 7 s ago, and answered so. */
   const pingedAndAnswered = async (fields: Parameters<typeof answer>[0]) => {
@@ -424,7 +425,7 @@ describe('a function without a live worker whose last ping', () => {
     [{ status_code: 404, content: 'Function not found' }, 'The ping was answered with status 404: Function not found'],
     [{ status_code: 401, content: '' }, 'The ping was answered with status 401'],
     [{ status_code: 302, content: '<p>\n\tMoved</p>\n' }, 'The ping was answered with status 302: <p> Moved</p>'],
-    [{ error_msg: 'Timeout of 10000 ms reached.' }, 'The ping was not answered: Timeout of 10000 ms reached.'],
+    [{ error_msg: "Couldn't connect to server" }, "The ping was not answered: Couldn't connect to server"],
   ])('was answered with %o counts as a failed start with that error', async (fields, error) => {
     await pingedAndAnswered(fields)
     await tick()
@@ -470,6 +471,7 @@ describe('a function without a live worker whose last ping', () => {
   test.each([
     ['an isolate that takes nothing more', { status_code: 503, content: '{"status":"stopping","workerId":null}' }],
     ['a start that goes on', { status_code: 200, content: '{"status":"started"}' }],
+    ['a start that takes longer than the ping', { error_msg: 'Timeout of 10000 ms reached.', timed_out: true }],
   ])('reached %s did not fail', async (_what, fields) => {
     await pingedAndAnswered(fields)
     expect(await tick()).toEqual(['f'])
@@ -519,6 +521,22 @@ describe('a function without a live worker whose last ping', () => {
     await sql`update pgflow.workers set last_heartbeat_at = now() - interval '20 s'`
     expect(await tick()).toEqual(['f'])
     expect(await functionRow('f')).toMatchObject({ failed_starts: 0, last_error: null })
+  })
+
+  test('failed holds nothing back once the worker that was thought dead is heard of again', async () => {
+    const workerId = await worker('f')
+    await silentFor(workerId, '20 s')
+    await pingedAndAnswered({ status_code: 503, content: 'BOOT_ERROR' })
+    expect(await tick()).toEqual(['f'])
+    await answer({ status_code: 503, content: 'BOOT_ERROR' })
+    await ago('7 s')
+    expect(await tick()).toEqual([])
+    expect(await functionRow('f')).toMatchObject({ failed_starts: 2 })
+    await core.heartbeat(workerId)
+    expect(await tick()).toEqual([])
+    await core.markWorkerStopped(workerId)
+    await invokedAgo('f', '7 s')
+    expect(await tick()).toEqual(['f'])
   })
 
   test('failed is not blamed on a grouped function of which another worker lives', async () => {

@@ -122,7 +122,8 @@ async function connectWorkers(sql: Sql, platform: LocalPlatform, functions: read
  * changed is tried at once, however often the code before has failed to start.
  */
 export async function trackFunctions(sql: Sql | TransactionSql, functions: readonly string[]): Promise<void> {
-  await sql`update pgflow.worker_functions set failed_starts = 0, start_awaited_since = null where failed_starts > 0`
+  await sql`update pgflow.worker_functions set failed_starts = 0, start_awaited_since = null, start_request_id = null
+            where failed_starts > 0 or start_awaited_since is not null`
   await sql`delete from pgflow.worker_functions where start_mode = 'http' and function_name <> all(${functions as string[]})`
   for (const name of functions) await sql`select pgflow.track_worker_function(${name})`
 }

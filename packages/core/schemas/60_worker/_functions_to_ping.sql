@@ -27,7 +27,10 @@ begin
     from pgflow.worker_functions f
     cross join lateral (
       select f.failed_starts > 0 and coalesce(
-        greatest(f.last_error_at, f.last_invoked_at) >= v_now - pgflow._start_back_off(f.debounce, f.failed_starts), false) as is_backing_off) b
+        greatest(f.last_error_at, f.last_invoked_at) >= v_now - pgflow._start_back_off(f.debounce, f.failed_starts), false)
+        -- A worker that was thought dead has been heard of since.
+        and not exists (select from pgflow.workers w where w.function_name = f.function_name
+                        and w.last_heartbeat_at >= f.last_error_at and w.deprecated_at is null) as is_backing_off) b
     where f.enabled and f.start_mode = 'http'
       and (p_all or (
         (f.function_name not in (select l.function_name from live l)

@@ -7,13 +7,13 @@ set search_path = ''
 as $$
 declare
   -- Cut first: a body may be long, and a cut key must be found too.
-  v_text text := left(p_body, 2000);
+  v_text text := left(p_body, 2000 + coalesce(length(p_key), 0));
 begin
   if length(p_key) > 0 then
     v_text := replace(v_text, p_key, '[secret]');
   end if;
   v_text := regexp_replace(v_text, 'eyJ[A-Za-z0-9_-]*\.[A-Za-z0-9_.-]*|sb_secret_[A-Za-z0-9_-]*', '[secret]', 'g');
-  v_text := regexp_replace(v_text, '://[^/@\s"]*@', '://[secret]@', 'g');
+  v_text := regexp_replace(v_text, '://[^\s"'']*@', '://[secret]@', 'g');
   v_text := btrim(regexp_replace(v_text, '\s+', ' ', 'g'));
   return case when length(v_text) > 300 then left(v_text, 299) || '…' else nullif(v_text, '') end;
 end $$;

@@ -43,8 +43,13 @@ begin
     v_ping_error := null;
     v_start_error := null;
     if v_due.is_down then
-      select s.is_over, s.error_message, s.failed_at into v_is_over, v_start_error, v_failed_at
-      from pgflow._failed_start(v_function, v_target.auth_key) s;
+      begin
+        select s.is_over, s.error_message, s.failed_at into v_is_over, v_start_error, v_failed_at
+        from pgflow._failed_start(v_function, v_target.auth_key) s;
+      exception when lock_not_available then
+        v_is_locked := true;
+      end;
+      exit when v_is_locked;
     end if;
     v_has_to_wait := not v_released_local_mode and (v_due.is_backing_off or (v_start_error is not null
       and greatest(v_failed_at, v_function.last_invoked_at)
@@ -65,22 +70,29 @@ begin
     end if;
     v_learnt := v_learnt || jsonb_build_object(
       'function_name', function_name, 'request_id', request_id, 'ping_error', v_ping_error,
-      'start_error', v_start_error, 'failed_at', v_failed_at,
+      'start_error', v_start_error, 'failed_at', v_failed_at, 'failed_starts', v_function.failed_starts,
+      'awaited_request_id', v_function.start_request_id,
       'has_to_start', v_due.is_down, 'is_awaited_already', v_due.is_down and not v_is_over);
     exit when v_is_locked;
   end loop;
 
   update pgflow.worker_functions f set
     last_invoked_at = case when l.request_id is not null then pgflow.clock() else f.last_invoked_at end,
-    failed_starts = f.failed_starts + (l.start_error is not null)::integer,
-    last_error = coalesce(l.ping_error, l.start_error, f.last_error),
-    last_error_at = case when l.ping_error is not null then pgflow.clock() when l.start_error is not null then l.failed_at else f.last_error_at end,
+    failed_starts = f.failed_starts + (l.new_error is not null)::integer,
+    last_error = coalesce(l.ping_error, l.new_error, f.last_error),
+    last_error_at = case when l.ping_error is not null then pgflow.clock() when l.new_error is not null then l.failed_at else f.last_error_at end,
     start_awaited_since = case when l.is_awaited_already then f.start_awaited_since
                                when l.has_to_start and l.request_id is not null then pgflow.clock() end,
     start_request_id = case when l.is_awaited_already then f.start_request_id when l.has_to_start then l.request_id end
-  from (select x.* from jsonb_to_recordset(v_learnt) as x(
+  from (select x.*,
+               -- Unless a worker has registered, or has told its failure itself, since that was looked at.
+               case when (w.failed_starts, w.start_request_id) is not distinct from (x.failed_starts, x.awaited_request_id)
+                      and not exists (select from pgflow.workers r where r.function_name = w.function_name
+                                      and r.started_at >= w.start_awaited_since)
+                    then x.start_error end as new_error
+        from jsonb_to_recordset(v_learnt) as x(
           function_name text, request_id bigint, ping_error text, start_error text, failed_at timestamptz,
-          has_to_start boolean, is_awaited_already boolean)
+          failed_starts integer, awaited_request_id bigint, has_to_start boolean, is_awaited_already boolean)
         join pgflow.worker_functions w on w.function_name = x.function_name
         order by x.function_name for no key update of w skip locked) l
   where f.function_name = l.function_name;
