@@ -47,6 +47,21 @@ test('code that does not boot leaves the isolate as it was, until it is mended',
   expect(await (await call('a')).text()).toBe('new')
 })
 
+test('changed code whose isolate is killed while it boots is booted again, and then runs', async () => {
+  const { call, folder, log } = await startFunctions(
+    { 'a/index.ts': FUNCTION, '_flows/word.ts': `export const word = 'old'` },
+    { watch: true, limits: { terminationGraceMs: 100 } },
+  )
+  await call('a')
+  const { id } = log.of('function.booted')[0]!
+  writeFile(join(folder, 'functions/_flows/word.ts'), `export const word = 'new'`)
+  const killed = await log.next('function.booted', (event) => event.id !== id)
+  process.kill(killed.pid, 'SIGKILL')
+  expect(await log.next('function.exited', (event) => event.id === killed.id)).toBeDefined()
+  expect(await (await call('a')).text()).toBe('new')
+  expect(log.of('function.booted')).toHaveLength(3)
+})
+
 test('a change below a further watched folder ends the isolates too', async () => {
   const elsewhere = temporaryFolder({ 'src/word.ts': `export const word = 'old'` })
   const { call, log } = await startFunctions(

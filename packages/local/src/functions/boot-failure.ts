@@ -20,7 +20,7 @@ export function bootFailure(
     code: 'SF511',
     message: `The edge function "${functionName}" does not boot: ${summaryOf(report.message)}${at}.`,
     detail: report.message,
-    hint: 'Correct the file and send a request again: each request tries a new boot.',
+    hint: 'Correct the file: it is booted again when it is saved in `starflow dev`, else by the next request.',
     fields: { functionName, ...place },
   })
 }

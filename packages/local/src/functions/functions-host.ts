@@ -49,6 +49,8 @@ export interface IsolateInfo {
 
 /** Milliseconds between two looks at what the isolates use. */
 const SAMPLE_INTERVAL_MS = 200
+/** How often changed code is booted before its old isolate is left to go on. */
+const MAX_REPLACING_BOOTS = 2
 /** How many isolates one request may meet that end before they take it. */
 const MAX_FORWARDS = 3
 
@@ -250,19 +252,32 @@ export class FunctionsHost {
   }
 
   #replace(name: string, source: FunctionSource): void {
-    const olderOnes = [...this.#isolates].filter((each) => each.name === name)
-    const fresh = this.#boot(source)
-    const takeOver = () => {
-      if (fresh.isRetired) return
-      this.#current.set(name, fresh)
-      for (const older of olderOnes) if (!older.isRetired) void older.terminate('reload')
-    }
-    // It has told why it does not boot; then the older one goes on.
-    const settled = fresh.ready.then(takeOver, () => {})
+    const settled = this.#takeOver(source)
     this.#replacements.set(name, settled)
     void settled.then(() => {
       if (this.#replacements.get(name) === settled) this.#replacements.delete(name)
     })
+  }
+
+  /**
+   * An isolate that does not boot has told why, and the older one goes on. It is tried once more where that was not for its code: many
+   * that boot at once may be too slow, and nothing would try it again before the next change.
+   */
+  async #takeOver(source: FunctionSource): Promise<void> {
+    const olderOnes = [...this.#isolates].filter((each) => each.name === source.name)
+    for (let boot = 1; boot <= MAX_REPLACING_BOOTS && !this.#isStopped; boot++) {
+      const fresh = this.#boot(source)
+      const listens = await fresh.ready.then(
+        () => true,
+        () => false,
+      )
+      // One that a later change has ended is that change's to replace.
+      if (!listens && !fresh.refusesToLoad && fresh.exitReason !== 'reload') continue
+      if (!listens || fresh.isRetired) return
+      this.#current.set(source.name, fresh)
+      for (const older of olderOnes) if (!older.isRetired) void older.terminate('reload')
+      return
+    }
   }
 
   /** Settles when no replacement of the function boots any more. */

@@ -66,6 +66,7 @@ export class Isolate {
   #ending: ExitReason | undefined
   #exitReason: ExitReason | undefined
   #isGone = false
+  #refusesToLoad = false
   #ranOutOfMemory = false
   /** It answered the last `beforeunload` it gets: from here on nothing but open promises and requests keeps it. */
   #mayEnd = false
@@ -113,6 +114,11 @@ export class Isolate {
 
   get isRetired(): boolean {
     return this.#retired !== undefined
+  }
+
+  /** Its code says that it cannot be loaded. Anything else that keeps an isolate from listening may be another one's luck. */
+  get refusesToLoad(): boolean {
+    return this.#refusesToLoad
   }
 
   /** Why the process was ended, or ended; undefined while it lives and nobody ended it. */
@@ -247,6 +253,7 @@ export class Isolate {
         return
       }
       case 'boot_failed':
+        this.#refusesToLoad = true
         return this.#failBoot(bootFailure(this.name, this.#folders(), message))
       case 'pending':
         this.#pending = message.pending
