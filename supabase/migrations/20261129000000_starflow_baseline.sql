@@ -4331,10 +4331,8 @@ declare
   v_answer record;
   v_said text;
 begin
-  is_over := p_function.start_awaited_since is null or exists (
-    select from pgflow.workers w where w.function_name = p_function.function_name
-      and (w.started_at >= p_function.start_awaited_since
-           or (w.last_heartbeat_at >= p_function.start_awaited_since and w.deprecated_at is null)));
+  is_over := p_function.start_awaited_since is null
+    or pgflow._has_come_up(p_function.function_name, p_function.start_awaited_since);
   if is_over then
     return;
   end if;
@@ -4389,9 +4387,7 @@ begin
     cross join lateral (
       select f.failed_starts > 0 and coalesce(
         greatest(f.last_error_at, f.last_invoked_at) >= v_now - pgflow._start_back_off(f.debounce, f.failed_starts), false)
-        -- A worker that was thought dead has been heard of since.
-        and not exists (select from pgflow.workers w where w.function_name = f.function_name
-                        and w.last_heartbeat_at >= f.last_error_at and w.deprecated_at is null) as is_backing_off) b
+        and not pgflow._has_come_up(f.function_name, f.last_error_at) as is_backing_off) b
     where f.enabled and f.start_mode = 'http'
       and (p_all or (
         (f.function_name not in (select l.function_name from live l)
@@ -4405,6 +4401,17 @@ begin
         and (not b.is_backing_off or f.start_awaited_since is not null)))
     order by f.function_name;
 end $$;
+
+-- 60_worker/_has_come_up.sql
+-- Whether a worker of this function has registered since then, or one that was thought dead has been heard of again.
+create function pgflow._has_come_up(p_function_name text, p_since timestamptz)
+returns boolean
+language sql stable
+as $$
+  select exists (
+    select from pgflow.workers w where w.function_name = p_function_name
+      and (w.started_at >= p_since or (w.last_heartbeat_at >= p_since and w.deprecated_at is null)))
+$$;
 
 -- 60_worker/_heartbeat_is_fresh.sql
 -- Live: not stopped, and heard of within the longer of its function's debounce and 12 s (two heartbeats of 5 s and some).
@@ -4835,8 +4842,7 @@ begin
   from (select x.*,
                -- Unless a worker has registered, or has told its failure itself, since that was looked at.
                case when (w.failed_starts, w.start_request_id) is not distinct from (x.failed_starts, x.awaited_request_id)
-                      and not exists (select from pgflow.workers r where r.function_name = w.function_name
-                                      and r.started_at >= w.start_awaited_since)
+                      and not pgflow._has_come_up(w.function_name, w.start_awaited_since)
                     then x.start_error end as new_error
         from jsonb_to_recordset(v_learnt) as x(
           function_name text, request_id bigint, ping_error text, start_error text, failed_at timestamptz,

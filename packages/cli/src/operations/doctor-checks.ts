@@ -218,14 +218,13 @@ async function checkFunctions(sql: Sql): Promise<Finding[]> {
       reason: string | null
       failedStarts: number
       lastError: string | null
-      hasBeatenSince: boolean
+      hasComeUpSince: boolean
     }[]
   >`
     select function_name as name, enabled, fenced_by as "fencedBy", extract(epoch from now() - fenced_at)::float8 / 3600 as "fenceHours",
            disabled_reason as reason, failed_starts as "failedStarts", last_error as "lastError",
-           exists (select from pgflow.workers w where w.function_name = f.function_name and w.deprecated_at is null
-                   and w.last_heartbeat_at >= f.last_error_at) as "hasBeatenSince"
-    from pgflow.worker_functions f order by function_name`
+           pgflow._has_come_up(function_name, last_error_at) as "hasComeUpSince"
+    from pgflow.worker_functions order by function_name`
   const findings = rows.flatMap((row): Finding[] => {
     if (row.fencedBy?.startsWith(RETIREMENT) === true) return []
     if (row.fencedBy !== null && (row.fenceHours ?? 0) > LONG_FENCE_HOURS) {
@@ -248,7 +247,7 @@ async function checkFunctions(sql: Sql): Promise<Finding[]> {
         },
       ]
     }
-    if (row.failedStarts > 0 && !row.hasBeatenSince) {
+    if (row.failedStarts > 0 && !row.hasComeUpSince) {
       // Behind a fence it is not tried at all, and what enables it would lift that.
       const retry = row.enabled ? ` To try again at once: npx starflow restore ${row.name} --enable` : ''
       return [

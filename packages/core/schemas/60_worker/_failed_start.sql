@@ -11,10 +11,8 @@ declare
   v_answer record;
   v_said text;
 begin
-  is_over := p_function.start_awaited_since is null or exists (
-    select from pgflow.workers w where w.function_name = p_function.function_name
-      and (w.started_at >= p_function.start_awaited_since
-           or (w.last_heartbeat_at >= p_function.start_awaited_since and w.deprecated_at is null)));
+  is_over := p_function.start_awaited_since is null
+    or pgflow._has_come_up(p_function.function_name, p_function.start_awaited_since);
   if is_over then
     return;
   end if;

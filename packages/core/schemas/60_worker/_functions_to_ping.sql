@@ -28,9 +28,7 @@ begin
     cross join lateral (
       select f.failed_starts > 0 and coalesce(
         greatest(f.last_error_at, f.last_invoked_at) >= v_now - pgflow._start_back_off(f.debounce, f.failed_starts), false)
-        -- A worker that was thought dead has been heard of since.
-        and not exists (select from pgflow.workers w where w.function_name = f.function_name
-                        and w.last_heartbeat_at >= f.last_error_at and w.deprecated_at is null) as is_backing_off) b
+        and not pgflow._has_come_up(f.function_name, f.last_error_at) as is_backing_off) b
     where f.enabled and f.start_mode = 'http'
       and (p_all or (
         (f.function_name not in (select l.function_name from live l)

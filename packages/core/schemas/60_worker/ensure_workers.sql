@@ -87,8 +87,7 @@ begin
   from (select x.*,
                -- Unless a worker has registered, or has told its failure itself, since that was looked at.
                case when (w.failed_starts, w.start_request_id) is not distinct from (x.failed_starts, x.awaited_request_id)
-                      and not exists (select from pgflow.workers r where r.function_name = w.function_name
-                                      and r.started_at >= w.start_awaited_since)
+                      and not pgflow._has_come_up(w.function_name, w.start_awaited_since)
                     then x.start_error end as new_error
         from jsonb_to_recordset(v_learnt) as x(
           function_name text, request_id bigint, ping_error text, start_error text, failed_at timestamptz,
