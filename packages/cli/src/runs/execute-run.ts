@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AnyFlow } from '@starflow/dsl'
 import {
+  ENDED_STATUSES,
   Engine,
   type EngineEvent,
   LEASE_TTL_MS,
@@ -98,7 +99,7 @@ export async function requireRun({ adapter, place }: Pick<RunStore, 'adapter' | 
 }
 
 function hasEnded({ status }: RunRecord): boolean {
-  return status === 'success' || status === 'error' || status === 'cancelled'
+  return ENDED_STATUSES.includes(status)
 }
 
 async function takeUp(engine: Engine, flow: AnyFlow, run: RunRecord, drainSignal: AbortSignal): Promise<void> {

@@ -98,7 +98,7 @@ export class RunnerPlacement implements RunPlacement {
   async read(scope: Scope, runId: string): Promise<RunDetail | undefined> {
     const run = await this.#find(scope, runId)
     if (run === undefined) return undefined
-    const [log, facts] = await Promise.all([this.#logs.read(runId), this.#factsOf(run, run.input)])
+    const [log, facts] = await Promise.all([this.#logs.read(runId), this.#factsOf(run, () => run.input)])
     const [input, output] = [inlined(run.input), inlined(run.status === 'success' ? run.output : undefined)]
     return {
       ...summaryOf(run),
@@ -115,10 +115,13 @@ export class RunnerPlacement implements RunPlacement {
     const { runs } = await this.#adapter.listRuns({ search: runId, workspaceId: workspaceOf(scope), limit: 1 })
     const [run] = runs
     if (run === undefined) return undefined
-    const [log, shape] = await Promise.all([this.#logs.read(runId), this.#shapeOf(run)])
-    const isMapOfInput = shape?.steps.some(({ stepType, dependencies: [source] }) => stepType === 'map' && !source)
-    const input = isMapOfInput ? ((await this.#adapter.readRun(runId))?.input ?? null) : null
-    const steps = log.steps(await this.#factsOf(run, input))
+    // The input alone tells how many elements a map over it has; else it is left unread.
+    const inputOfMap = async (shape: FlowShape | undefined) =>
+      shape?.steps.some(({ stepType, dependencies: [source] }) => stepType === 'map' && !source)
+        ? ((await this.#adapter.readRun(runId))?.input ?? null)
+        : null
+    const [log, facts] = await Promise.all([this.#logs.read(runId), this.#factsOf(run, inputOfMap)])
+    const steps = log.steps(facts)
     return {
       ...summaryOf(run),
       steps: steps.map(({ step, status, tasks }) => ({
@@ -156,7 +159,7 @@ export class RunnerPlacement implements RunPlacement {
   async tasks(scope: Scope, runId: string, step: string, page: TaskPage): Promise<readonly TaskView[] | undefined> {
     const run = await this.#find(scope, runId)
     if (run === undefined) return undefined
-    const [log, facts] = await Promise.all([this.#logs.read(runId), this.#factsOf(run, run.input)])
+    const [log, facts] = await Promise.all([this.#logs.read(runId), this.#factsOf(run, () => run.input)])
     const tasks = log.tasks(step, facts, page)
     if (tasks === undefined) throw unknownStep(runId, step)
     return tasks
@@ -275,14 +278,14 @@ export class RunnerPlacement implements RunPlacement {
     const run = await this.#adapter.readRun(runId)
     const log = await this.#logs.read(runId)
     const view =
-      run === null ? undefined : log.steps(await this.#factsOf(run, run.input)).find((each) => each.step === step)
+      run === null ? undefined : log.steps(await this.#factsOf(run, () => run.input)).find((each) => each.step === step)
     return view?.status === 'completed' ? outputs : null
   }
 
-  async #factsOf(run: ListedRun, input: Json): Promise<RunFacts> {
+  async #factsOf(run: ListedRun, readInput: (shape: FlowShape | undefined) => Json | Promise<Json>): Promise<RunFacts> {
     const shape = await this.#shapeOf(run)
     const hasWaits = shape === undefined || shape.steps.some((step) => step.stepType === 'wait')
-    const waits = hasWaits ? await this.#adapter.readWaits(run.runId) : []
+    const [waits, input] = await Promise.all([hasWaits ? this.#adapter.readWaits(run.runId) : [], readInput(shape)])
     const open = waits.filter((wait) => wait.status === 'open').map(({ nodeId, dueAt }) => [nodeId, dueAt] as const)
     return { shape, startedAt: run.startedAt, input, waitsDueAt: new Map(open) }
   }
