@@ -47,6 +47,19 @@ test('code that does not boot leaves the isolate as it was, until it is mended',
   expect(await (await call('a')).text()).toBe('new')
 })
 
+test('a mistake that is saved just before a function boots is told as a change first, and then as the reason', async () => {
+  const { call, folder, log } = await startFunctions(
+    { 'a/index.ts': FUNCTION, '_flows/word.ts': `export const word = 'old'` },
+    { watch: true },
+  )
+  writeFile(join(folder, 'functions/_flows/word.ts'), 'export const word = = 1')
+  const answer = await call('a')
+  await answer.text()
+  await log.next('function.boot_failed')
+  const told = log.events.map(({ type }) => type).filter((type) => /reloaded|boot_failed/.test(type))
+  expect(told).toEqual(['functions.reloaded', 'function.boot_failed'])
+})
+
 test('changed code whose isolate is killed while it boots is booted again, and then runs', async () => {
   const { call, folder, log } = await startFunctions(
     { 'a/index.ts': FUNCTION, '_flows/word.ts': `export const word = 'old'` },

@@ -18,6 +18,7 @@ export class FunctionWatcher {
   readonly #options: FunctionWatcherOptions
   readonly #watchers = new Map<string, FSWatcher>()
   readonly #changed = new Set<string>()
+  readonly #waiting = new Set<() => void>()
   #timer: NodeJS.Timeout | undefined
 
   constructor(options: FunctionWatcherOptions) {
@@ -31,7 +32,16 @@ export class FunctionWatcher {
 
   stop(): void {
     clearTimeout(this.#timer)
+    this.#changed.clear()
+    this.#letGo()
     for (const folder of [...this.#watchers.keys()]) this.#unwatch(folder)
+  }
+
+  /** Settles when each change that has happened up to now was told. */
+  async settled(): Promise<void> {
+    // The system's word of a change may lie unread in this turn of the loop.
+    await new Promise((resolve) => setImmediate(resolve))
+    if (this.#changed.size > 0) await new Promise<void>((resolve) => this.#waiting.add(resolve))
   }
 
   /** Watches a folder and all below it; those that are watched already stay as they are. */
@@ -81,6 +91,12 @@ export class FunctionWatcher {
     const paths = [...this.#changed]
     this.#changed.clear()
     this.#options.onChange(paths)
+    this.#letGo()
+  }
+
+  #letGo(): void {
+    for (const resolve of this.#waiting) resolve()
+    this.#waiting.clear()
   }
 }
 

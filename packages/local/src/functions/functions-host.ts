@@ -196,7 +196,7 @@ export class FunctionsHost {
       denoDir: this.#denoDir,
       env: this.#options.env ?? {},
       limits: this.limits,
-      onEvent: this.#onEvent,
+      onEvent: this.#tell,
       onRetired: (retired) => {
         if (this.#current.get(name) === retired) this.#current.delete(name)
       },
@@ -217,6 +217,18 @@ export class FunctionsHost {
       if (usage !== undefined) isolate.observe(usage)
     }
     this.#isSampling = false
+  }
+
+  /** What keeps a function from booting may be a change that is not told yet: then the change is told first. */
+  readonly #tell: FunctionsEventListener = (event) => {
+    if (event.type === 'function.boot_failed' && this.#watcher !== undefined) {
+      void this.#changesTold(this.#watcher).then(() => this.#onEvent(event))
+    } else this.#onEvent(event)
+  }
+
+  async #changesTold(watcher: FunctionWatcher): Promise<void> {
+    await watcher.settled()
+    await this.#reloads
   }
 
   #createWatcher(watch: boolean | readonly string[]): FunctionWatcher | undefined {
