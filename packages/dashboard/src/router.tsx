@@ -8,7 +8,7 @@ import {
   redirect,
   retainSearchParams,
 } from '@tanstack/react-router'
-import { z } from 'zod'
+import * as z from 'zod/mini'
 import { sessionQuery } from './api/session.ts'
 import { flowSearch, flowsSearch } from './pages/flows/flow-search.ts'
 import { queueSearch } from './pages/queues/queue-search.ts'
@@ -18,7 +18,7 @@ import { runFilterSchema } from './pages/runs/run-filter.ts'
 import { redeemLink, signInCode } from './pages/sign-in/sign-in-link.ts'
 import { waitsSearch } from './pages/waits/waits-search.ts'
 import { workersSearch } from './pages/workers/workers-search.ts'
-import { formatSearchParams, parseSearchParams } from './search-params.ts'
+import { formatSearchParams, orLeftOut, parseSearchParams } from './search-params.ts'
 import { NotFoundPage, PageError } from './shell/PageError.tsx'
 import { Shell } from './shell/Shell.tsx'
 
@@ -37,11 +37,7 @@ const signInRoute = createRoute({
   path: '/sign-in',
   validateSearch: z.object({
     /** An address of this page, where one was going. */
-    from: z
-      .string()
-      .regex(/^\/(?!\/)/)
-      .optional()
-      .catch(undefined),
+    from: orLeftOut(z.string().check(z.regex(/^\/(?!\/)/))),
   }),
   beforeLoad: async ({ context: { queryClient }, search, location }) => {
     const code = signInCode(location.hash)
@@ -58,11 +54,7 @@ const signedInRoute = createRoute({
   getParentRoute: () => rootRoute,
   id: '_signed-in',
   validateSearch: z.object({
-    workspace: z
-      .string()
-      .regex(/^[\w.-]{1,64}$/)
-      .optional()
-      .catch(undefined),
+    workspace: orLeftOut(z.string().check(z.regex(/^[\w.-]{1,64}$/))),
   }),
   search: { middlewares: [retainSearchParams(['workspace'])] },
   beforeLoad: async ({ context, location }) => {

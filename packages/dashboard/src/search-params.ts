@@ -1,3 +1,10 @@
+import * as z from 'zod/mini'
+
+/** One parameter of a page's address. What it says wrongly is left out, and the rest counts. */
+export function orLeftOut<TSchema extends z.ZodMiniType>(schema: TSchema): z.ZodMiniCatch<z.ZodMiniOptional<TSchema>> {
+  return z.catch(z.optional(schema), undefined)
+}
+
 /** `?status=error&status=running&flow=x`: as plain as they are typed by hand; the schemas of the pages give them types. */
 export function parseSearchParams(text: string): Record<string, string | string[]> {
   const params = new URLSearchParams(text)

@@ -22,6 +22,30 @@ test('the page is built for those who use it, whatever the process that asks for
   expect(texts.filter((text) => text.includes('Download the React DevTools'))).toEqual([])
 }, 60_000)
 
+test('before the first page is drawn, only what it needs is loaded: no graph is laid out there, and no input checked', async () => {
+  const assets = join(await dashboardFiles(), 'assets')
+  const textOf = (name: string) => readFileSync(join(assets, name), 'utf8')
+  const importedBy = (name: string) =>
+    [...textOf(name).matchAll(/(?:from|import)\s?["']\.\/([^"']+\.js)["']/g)].map((match) => match[1]!)
+  const page = readdirSync(assets).find((name) => /^OverviewPage-.*\.js$/.test(name))!
+  const loaded = new Set<string>()
+  const load = (name: string) => {
+    if (loaded.has(name)) return
+    loaded.add(name)
+    importedBy(name).forEach(load)
+  }
+  load(page)
+  const texts = [...loaded].map(textOf)
+  const holds = (mark: string) => texts.some((text) => text.includes(mark))
+  expect({
+    react: holds('react.element'),
+    graph: holds('network-simplex'),
+    schema: holds('unevaluatedProperties'),
+  }).toEqual({ react: true, graph: false, schema: false })
+  // 416 kB when this was written, half of it React.
+  expect(texts.reduce((sum, text) => sum + text.length, 0)).toBeLessThan(440_000)
+}, 60_000)
+
 test('the name of a state of the sources changes with any of them, and not with a test', () => {
   const root = mkdtempSync(join(tmpdir(), 'starflow-sources-'))
   onTestFinished(() => rmSync(root, { recursive: true, force: true }))

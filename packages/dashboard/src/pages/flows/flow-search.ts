@@ -1,14 +1,15 @@
-import { z } from 'zod'
+import * as z from 'zod/mini'
+import { orLeftOut } from '../../search-params.ts'
 
 /** What the address of a flow holds. */
 export const flowSearch = z.object({
-  step: z.string().min(1).max(128).optional().catch(undefined),
+  step: orLeftOut(z.string().check(z.minLength(1), z.maxLength(128))),
   /** A run whose input the next one starts with, until it is changed. */
-  from: z.uuid().optional().catch(undefined),
+  from: orLeftOut(z.uuid()),
 })
 
 /** What the address of the flows holds. */
 export const flowsSearch = z.object({
   /** In the slug of a flow or step. */
-  q: z.string().optional().catch(undefined),
+  q: orLeftOut(z.string()),
 })

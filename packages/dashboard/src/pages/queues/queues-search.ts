@@ -1,8 +1,9 @@
-import { z } from 'zod'
+import * as z from 'zod/mini'
+import { orLeftOut } from '../../search-params.ts'
 
 /** What the address of the queues holds. */
 export const queuesSearch = z.object({
   /** In the name of queue, flow or step. */
-  q: z.string().optional().catch(undefined),
-  trouble: z.literal('only').optional().catch(undefined),
+  q: orLeftOut(z.string()),
+  trouble: orLeftOut(z.literal('only')),
 })

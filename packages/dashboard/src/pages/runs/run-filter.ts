@@ -1,4 +1,5 @@
-import { z } from 'zod'
+import * as z from 'zod/mini'
+import { orLeftOut } from '../../search-params.ts'
 
 export const RUN_STATUSES = ['queued', 'running', 'paused', 'success', 'error', 'cancelled'] as const
 export type RunStatus = (typeof RUN_STATUSES)[number]
@@ -13,25 +14,25 @@ export const SINCE = {
 export type Since = keyof typeof SINCE
 
 const statuses = z.union([
-  z.enum(RUN_STATUSES).transform((status) => [status]),
-  z.array(z.enum(RUN_STATUSES)).nonempty(),
+  z.pipe(
+    z.enum(RUN_STATUSES),
+    z.transform((status) => [status]),
+  ),
+  z.array(z.enum(RUN_STATUSES)).check(z.minLength(1)),
 ])
 const instant = z.iso.datetime({ offset: true })
 
 /** Which runs a list shows, as the address says it. What it says wrongly is left out. */
 export const runFilterSchema = z.object({
-  flow: z.string().min(1).max(128).optional().catch(undefined),
-  status: statuses.optional().catch(undefined),
+  flow: orLeftOut(z.string().check(z.minLength(1), z.maxLength(128))),
+  status: orLeftOut(statuses),
   /** The beginning of an id, or a part of a flow's slug or of an error. */
-  q: z.string().trim().min(1).max(200).optional().catch(undefined),
-  since: z
-    .enum(Object.keys(SINCE) as [Since, ...Since[]])
-    .optional()
-    .catch(undefined),
-  from: instant.optional().catch(undefined),
-  until: instant.optional().catch(undefined),
-  placement: z.enum(['queue', 'runner']).optional().catch(undefined),
-  env: z.string().min(1).max(64).optional().catch(undefined),
+  q: orLeftOut(z.string().check(z.trim(), z.minLength(1), z.maxLength(200))),
+  since: orLeftOut(z.enum(Object.keys(SINCE) as [Since, ...Since[]])),
+  from: orLeftOut(instant),
+  until: orLeftOut(instant),
+  placement: orLeftOut(z.enum(['queue', 'runner'])),
+  env: orLeftOut(z.string().check(z.minLength(1), z.maxLength(64))),
 })
 export type RunFilter = z.output<typeof runFilterSchema>
 

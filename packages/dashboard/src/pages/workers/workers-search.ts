@@ -1,9 +1,10 @@
-import { z } from 'zod'
+import * as z from 'zod/mini'
+import { orLeftOut } from '../../search-params.ts'
 
 /** What the address of the workers holds. */
 export const workersSearch = z.object({
   /** In the name of function or queue. */
-  q: z.string().optional().catch(undefined),
+  q: orLeftOut(z.string()),
   /** Silent and stopped ones too. */
-  show: z.literal('all').optional().catch(undefined),
+  show: orLeftOut(z.literal('all')),
 })
