@@ -7,10 +7,9 @@ export default defineConfig({
     root: fileURLToPath(new URL('..', import.meta.url)),
     include: ['packages/edge-worker/tests/**/*.test.ts', 'e2e/pooler/**/*.test.ts'],
     exclude: [
-      // No database, or one of its own; and the driver's behaviour on a direct connection.
+      // No database, or one of its own.
       'packages/edge-worker/tests/completion.test.ts',
       'packages/edge-worker/tests/postgres-outage.test.ts',
-      'packages/edge-worker/tests/pausing-client.test.ts',
     ],
     globalSetup: ['./e2e/support/pooler-setup.ts'],
     pool: 'forks',

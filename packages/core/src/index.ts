@@ -1,6 +1,7 @@
 export { loadArrayTypes, withBuiltInArrays } from './array-types.ts'
 export type { ClaimedTask } from './claimed-task.ts'
 export { inTransaction, isConnectionLoss, reserveConnection } from './held-connection.ts'
+export { ConnectionLosses, LOST_CONNECTION_PAUSE_MS, pausingClient } from './pausing-client.ts'
 export type { ClaimedMessage, MessageIdentity, MessageReport, RefusedMessage } from './queue-message.ts'
 export { type CompileResult, type QueueWork, StarflowSql, type UnsupportedMessage, type Work } from './starflow-sql.ts'
 export type { RefusedReport, SettledReport, TaskIdentity, TaskReport } from './task-report.ts'

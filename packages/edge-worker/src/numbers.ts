@@ -44,9 +44,6 @@ export const DATABASE_BACKOFF_MAX_MS = 5000
 /** A leaving worker has not that long. */
 export const DATABASE_BACKOFF_LEAVING_MS = 400
 
-/** How long nothing is sent after a connection was lost. The driver drops such a connection some loop turns later. */
-export const LOST_CONNECTION_PAUSE_MS = 20
-
 /** A local recompilation waits for the old workers to drain. */
 export const DRAINING_RETRY_MS = 500
 export const DRAINING_LIMIT_MS = 15_000

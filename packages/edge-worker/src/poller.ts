@@ -1,3 +1,4 @@
+import { LOST_CONNECTION_PAUSE_MS } from '@starflow/core'
 import { describeError } from '@starflow/errors'
 import { databaseReason, isDataError, isSubscriptionGone } from './database-reason.ts'
 import type { WorkerEventBody } from './events.ts'
@@ -5,7 +6,6 @@ import {
   DATABASE_BACKOFF_LEAVING_MS,
   DATABASE_BACKOFF_MAX_MS,
   DATABASE_BACKOFF_MIN_MS,
-  LOST_CONNECTION_PAUSE_MS,
   SETTLE_COALESCE_COUNT,
   SETTLE_COALESCE_MIN_MS,
   SETTLE_COALESCE_MS,
@@ -132,7 +132,7 @@ export class Poller {
       if (this.#isDone()) break
       await this.#waker.sleep(pauseMs)
       await this.#coalesce()
-      // What a handler failed by may be the database that it lost, and we are about to lose: see pausing-client.ts.
+      // What a handler failed by may be the database that it lost, and we are about to lose: see pausingClient of the core.
       if (this.#sawFailure) await new Promise((resolve) => setTimeout(resolve, LOST_CONNECTION_PAUSE_MS))
       this.#sawFailure = false
     }

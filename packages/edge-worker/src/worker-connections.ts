@@ -1,7 +1,6 @@
-import { loadArrayTypes } from '@starflow/core'
+import { ConnectionLosses, loadArrayTypes, pausingClient } from '@starflow/core'
 import { StarflowError } from '@starflow/errors'
 import postgres, { type Sql } from 'postgres'
-import { ConnectionLosses, pausingClient } from './pausing-client.ts'
 import type { WorkerConnection } from './worker-config.ts'
 
 /** The database connections of one worker. */

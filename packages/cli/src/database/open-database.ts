@@ -123,7 +123,8 @@ function parsed<T>(url: string, work: () => T): T {
   }
 }
 
-function unreachable(url: string, cause: unknown): StarflowError {
+/** @returns SF631, without the password of the URL */
+export function unreachable(url: string, cause: unknown): StarflowError {
   const { message, code } = cause as { message?: string; code?: string }
   return new StarflowError({
     code: 'SF631',

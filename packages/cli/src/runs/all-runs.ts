@@ -73,7 +73,12 @@ type WithSql<T> = (sql: Sql | undefined, gap: string | undefined) => Promise<T>
 
 async function withQueues<T>(options: DatabaseOptions, store: RunStore, work: WithSql<T>): Promise<T> {
   const databaseUrl = options.databaseUrl ?? (process.env.SUPABASE_DB_URL?.trim() || undefined)
-  if (databaseUrl !== undefined) return await withDatabase({ databaseUrl }, ({ sql }) => work(sql, undefined))
+  if (databaseUrl !== undefined) {
+    return await withDatabase({ databaseUrl }, async ({ sql }) => {
+      await checkDatabaseOf(store, sql, options.databaseUrl === undefined ? 'SUPABASE_DB_URL' : '--database-url')
+      return await work(sql, undefined)
+    })
+  }
   if (store.adapter.substrate === 'supabase') {
     return await work(undefined, 'Runs on step queues are not shown: SUPABASE_DB_URL is not set.')
   }
@@ -89,4 +94,11 @@ async function withQueues<T>(options: DatabaseOptions, store: RunStore, work: Wi
     if (error.code === 'SF630') return await work(undefined, undefined)
     return await work(undefined, `Runs on step queues are not shown: ${error.message}`)
   }
+}
+
+/** Two lists that are shown as one have to be of one database. @throws StarflowError SF913 */
+async function checkDatabaseOf({ databaseId }: RunStore, sql: Sql, urlSource: string): Promise<void> {
+  if (databaseId === undefined) return
+  const { requireSameDatabase } = await import('@starflow/engine/adapters/supabase')
+  await requireSameDatabase({ databaseId: await databaseId(), sql, urlSource })
 }

@@ -1,6 +1,7 @@
 import { relative } from 'node:path'
 import { type EngineOptions, type QueueingStateAdapter, requireSubstrate, type Substrate } from '@starflow/engine'
-import postgres from 'postgres'
+import { isStarflowError } from '@starflow/errors'
+import type { Sql } from 'postgres'
 import { withTracing } from './traced-start.ts'
 import { readWaitTokenKey, type WaitTokenKeySource } from './wait-token-key.ts'
 
@@ -14,6 +15,15 @@ export interface RunStore {
   /** What handlers are given besides, and who is told of their spans. */
   readonly resources: Pick<EngineOptions, 'sql' | 'tracing'>
   readonly waitTokenKey: WaitTokenKeySource
+  /** The id of the database, where runs are kept in one that is reached over an API. */
+  readonly databaseId?: () => Promise<string>
+}
+
+export interface RunStoreOptions {
+  /** Keeps nothing. */
+  readonly memory?: boolean
+  /** True where handlers run: they get a connection to the database, if one is named. */
+  readonly executes?: boolean
 }
 
 /** Handlers of one process share these. */
@@ -23,12 +33,18 @@ const HANDLER_CONNECTIONS = 4
  * Opens the store that the environment names, for as long as `work` takes: the only place of the command line that knows
  * adapters. Each is loaded when it is the one.
  *
- * @throws StarflowError SF822 for an environment that names none, SF821 for a file that cannot be used
+ * @throws StarflowError SF822 for an environment that names none, SF821 for a file that cannot be used; for handlers also SF913
+ * where the connection leads to another database than the API, SF631 where it leads to none
  */
-export async function withRunStore<T>(work: (store: RunStore) => Promise<T>, options = { memory: false }): Promise<T> {
+export async function withRunStore<T>(
+  work: (store: RunStore) => Promise<T>,
+  options: RunStoreOptions = {},
+): Promise<T> {
   const { env } = process
   return await withTracing(async (tracing) => {
-    const { store, close } = options.memory ? await openMemory(env) : await openStore(requireSubstrate(env), env)
+    const { store, close } = options.memory
+      ? await openMemory(env)
+      : await openStore(requireSubstrate(env), env, options.executes === true)
     try {
       return await work({ ...store, resources: { ...store.resources, tracing } })
     } finally {
@@ -46,7 +62,7 @@ async function openMemory(env: NodeJS.ProcessEnv): Promise<OpenedStore> {
   return await openFile(':memory:', { place: 'memory', isKept: false, waitTokenKey: readWaitTokenKey(env, 'passing') })
 }
 
-async function openStore(substrate: Substrate, env: NodeJS.ProcessEnv): Promise<OpenedStore> {
+async function openStore(substrate: Substrate, env: NodeJS.ProcessEnv, executes: boolean): Promise<OpenedStore> {
   if (substrate.kind === 'sqlite') {
     const { path } = substrate
     const place = relative(process.cwd(), path) || path
@@ -56,19 +72,45 @@ async function openStore(substrate: Substrate, env: NodeJS.ProcessEnv): Promise<
   const { url, key } = substrate
   const databaseUrl = env.SUPABASE_DB_URL?.trim() || undefined
   const adapter = SupabaseWorkflowStateAdapter.open({ supabaseUrl: url, serviceRoleKey: key, databaseUrl })
-  // It connects when a handler uses it.
-  const sql = databaseUrl && postgres(databaseUrl, { max: HANDLER_CONNECTIONS, prepare: false, onnotice: () => {} })
+  const databaseId = () => adapter.databaseId()
+  const sql = executes && databaseUrl !== undefined ? await connectHandlers(databaseUrl, databaseId) : undefined
   return {
     store: {
-      ...{ adapter, place: url, isKept: true, waitTokenKey: readWaitTokenKey(env, 'required') },
-      resources: sql ? { sql } : {},
+      ...{ adapter, place: url, isKept: true, waitTokenKey: readWaitTokenKey(env, 'required'), databaseId },
+      resources: sql === undefined ? {} : { sql },
     },
     close: async () => {
       await adapter.close()
-      if (sql) await sql.end({ timeout: 1 })
+      await sql?.end({ timeout: 1 })
     },
   }
 }
+
+/**
+ * What a worker's handlers get: they meet the types of their application, which the client asks for with its first query, so
+ * that a connection which is lost then fails that query and not the process. Before anything runs it is looked whether it
+ * leads to the database of the runs.
+ */
+async function connectHandlers(databaseUrl: string, databaseId: () => Promise<string>): Promise<Sql> {
+  const [{ loadArrayTypes, pausingClient }, { connect, unreachable }, { requireSameDatabase }] = await Promise.all([
+    import('@starflow/core'),
+    import('../database/open-database.ts'),
+    import('@starflow/engine/adapters/supabase'),
+  ])
+  const sql = connect(databaseUrl, 'starflow handlers', HANDLER_CONNECTIONS)
+  try {
+    await requireSameDatabase({ databaseId: await databaseId(), sql })
+  } catch (error) {
+    // A role that handlers are confined to need not be allowed to ask, and then nobody can tell.
+    if ((error as { code?: unknown }).code !== INSUFFICIENT_PRIVILEGE) {
+      await sql.end({ timeout: 0 })
+      throw isStarflowError(error) ? error : unreachable(databaseUrl, error)
+    }
+  }
+  return pausingClient(sql, undefined, loadArrayTypes)
+}
+
+const INSUFFICIENT_PRIVILEGE = '42501'
 
 async function openFile(path: string, traits: Omit<RunStore, 'adapter' | 'resources'>): Promise<OpenedStore> {
   const { LocalWorkflowStateAdapter } = await import('@starflow/engine/adapters/local')

@@ -69,6 +69,7 @@ async function run(module: string | undefined, options: RunOptions, output: Outp
     const exitCode = await survivingStrayFailures(output, () =>
       withRunStore((store) => runOn(store, flows, module, options, interruption.signal, output), {
         memory: options.memory === true,
+        executes: true,
       }),
     )
     if (exitCode !== EXIT_CODES.ok) throw new CommandEnded(exitCode)

@@ -71,7 +71,7 @@ async function runRunner(modules: readonly string[], options: RunnerCommandOptio
       await interruption.ended
       await runner.drain(drainTimeoutMs)
     }
-    await survivingStrayFailures(output, () => withRunStore(work))
+    await survivingStrayFailures(output, () => withRunStore(work, { executes: true }))
     if (runsLeft > 0) throw new CommandEnded(EXIT_CODES.failed)
   } finally {
     interruption.release()

@@ -4,9 +4,9 @@ import { LocalWorkflowStateAdapter } from '@starflow/engine/adapters/local'
 import {
   PostgresMirrorSource,
   PostgresWarmTier,
+  requireSameDatabase,
   SupabaseWorkflowStateAdapter,
 } from '@starflow/engine/adapters/supabase'
-import { StarflowError } from '@starflow/errors'
 import postgres, { type Sql } from 'postgres'
 import type { Storage } from '../config.ts'
 import type { WorkerJobs } from '../jobs/worker-jobs.ts'
@@ -114,7 +114,7 @@ async function openSupabase(
   const databaseId = await store.databaseId()
   const sql = storage.databaseUrl === undefined ? undefined : connect(storage.databaseUrl, applicationName)
   try {
-    if (sql !== undefined) await checkSameDatabase(sql, databaseId)
+    if (sql !== undefined) await requireSameDatabase({ databaseId, sql })
   } catch (error) {
     await sql?.end({ timeout: 1 })
     throw error
@@ -160,16 +160,4 @@ function connect(url: string, applicationName: string): Sql {
     connection: { application_name: applicationName },
   })
   return withBuiltInArrays(sql)
-}
-
-/** Runs queued in one database and looked for in another would vanish without a word. */
-async function checkSameDatabase(sql: Sql, databaseId: string): Promise<void> {
-  const other = await new PostgresServerStore(directFunctions(sql)).databaseId()
-  if (other === databaseId) return
-  throw new StarflowError({
-    code: 'SF913',
-    message: 'SUPABASE_URL and SUPABASE_DB_URL are different databases.',
-    detail: `The ids of the databases are ${databaseId} and ${other}.`,
-    hint: 'Correct one of the two variables.',
-  })
 }

@@ -98,6 +98,11 @@ export class SupabaseWorkflowStateAdapter implements QueueingStateAdapter, Worke
     if (this.#claim === undefined) await this.#store.listener?.close()
   }
 
+  /** The id that the database was made with: the same by every way that leads to it. */
+  async databaseId(): Promise<string> {
+    return await this.#functions.value<string>('database_id', {})
+  }
+
   /** Whether every write of this database, by whomever, is put into the outbox of the warm tier, in its own transaction. */
   async setMirroring(isOn: boolean): Promise<void> {
     await this.#functions.value('set_mirroring', { is_on: isOn })

@@ -1,6 +1,8 @@
-import { inTransaction, isConnectionLoss, reserveConnection } from '@starflow/core'
 import type { ReservedSql, Sql, TransactionSql } from 'postgres'
-import { LOST_CONNECTION_PAUSE_MS } from './numbers.ts'
+import { inTransaction, isConnectionLoss, reserveConnection } from './held-connection.ts'
+
+/** How long nothing is sent after a connection was lost. The driver drops such a connection some loop turns later. */
+export const LOST_CONNECTION_PAUSE_MS = 20
 
 /**
  * The same client, but after a connection was lost it waits a moment before it sends again.

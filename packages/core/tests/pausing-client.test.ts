@@ -1,9 +1,8 @@
-import { isConnectionLoss } from '@starflow/core'
 import postgres, { type Sql } from 'postgres'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { flakyProxy } from '../../../tests/support/flaky-proxy.ts'
 import { testDatabase } from '../../../tests/support/test-database.ts'
-import { ConnectionLosses, pausingClient } from '../src/pausing-client.ts'
+import { ConnectionLosses, isConnectionLoss, pausingClient } from '../src/index.ts'
 
 const database = await testDatabase()
 const proxy = await flakyProxy(database.url)

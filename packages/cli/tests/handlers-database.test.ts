@@ -1,0 +1,112 @@
+import type { Sql } from 'postgres'
+import { afterAll, afterEach, beforeEach, describe, expect, inject, test, vi } from 'vitest'
+import { flakyProxy } from '../../../tests/support/flaky-proxy.ts'
+import { restGateway } from '../../../tests/support/rest-gateway.ts'
+import { testDatabase } from '../../../tests/support/test-database.ts'
+import { DATABASE_PLACEHOLDER } from '../../../tests/support/test-server.ts'
+import { withRunStore } from '../src/runs/run-store.ts'
+import { starflow } from './support/run-starflow.ts'
+import { SampleProject } from './support/sample-project.ts'
+
+/** Runs are kept behind an API, and handlers, or the list of runs on step queues, go to a database directly. */
+const database = await testDatabase()
+const other = await testDatabase()
+const proxy = await flakyProxy(database.url)
+const { supabaseUrl, serviceRoleKey } = await restGateway(database, ['public', 'starflow'])
+const project = new SampleProject({
+  'flows.ts': `
+    import { Flow } from '@starflow/dsl'
+    export const flow = new Flow({ slug: 'writes' }).step({ slug: 'write' }, (_, ctx) => ctx.sql\`select 1\`)`,
+})
+const home = process.cwd()
+
+beforeEach(() => {
+  process.chdir(project.root)
+  vi.stubEnv('SUPABASE_URL', supabaseUrl)
+  vi.stubEnv('SUPABASE_SERVICE_ROLE_KEY', serviceRoleKey)
+})
+afterEach(() => {
+  vi.unstubAllEnvs()
+  process.chdir(home)
+})
+afterAll(async () => {
+  await proxy.close()
+  project.dispose()
+})
+
+const openedBy = (url: string, work: (sql: Sql) => Promise<void>) => {
+  vi.stubEnv('SUPABASE_DB_URL', url)
+  // An engine takes any client; here it is this one.
+  return withRunStore(({ resources }) => work(resources.sql as Sql), { executes: true })
+}
+
+describe('the connection of handlers that run in a process of the command line', () => {
+  test('that is lost under the question for types fails one query, and neither ends the process nor makes arrays text', async () => {
+    await database.sql`create type mood as enum ('calm', 'wild')`
+    await openedBy(proxy.url, async (sql) => {
+      proxy.resetAt('pg_catalog.pg_type')
+      const read = () => sql`select array['calm', 'wild']::mood[] as moods`
+      await expect(read()).rejects.toMatchObject({ code: 'ECONNRESET' })
+      expect(await read()).toEqual([{ moods: ['calm', 'wild'] }])
+    })
+  })
+
+  test('goes on at once after it was lost', async () => {
+    await openedBy(proxy.url, async (sql) => {
+      await sql`select 1`
+      proxy.resetAt('lost')
+      const next = sql`select 'lost'`.catch(() => sql`select 2 as two`)
+      expect(await next).toEqual([{ two: 2 }])
+    })
+  })
+
+  test('is taken as it is where its role may not ask for the id of the database', async () => {
+    const confined = inject('testServer').urls.authenticator.replace(DATABASE_PLACEHOLDER, database.name)
+    await openedBy(confined, async (sql) => {
+      expect(await sql`select current_user as name`).toEqual([{ name: 'authenticator' }])
+    })
+  })
+})
+
+describe('SUPABASE_URL and SUPABASE_DB_URL', () => {
+  beforeEach(async () => {
+    // A clone has the id of what it was cloned from.
+    await other.sql`update starflow.database_identity set database_id = gen_random_uuid()`
+  })
+
+  test.each<[string, string[]]>([
+    ['starflow run', ['run', 'flows.ts', '--input', '1']],
+    ['starflow runner', ['runner', 'flows.ts']],
+    ['starflow runs list', ['runs', 'list']],
+    ['starflow waits list', ['waits', 'list']],
+  ])('that are two databases are refused by %s, before anything is done', async (_command, args) => {
+    vi.stubEnv('SUPABASE_DB_URL', other.url)
+    const { exitCode, stdout } = await starflow(...args, '--json')
+    expect(exitCode).toBe(1)
+    expect(JSON.parse(stdout)).toMatchObject({
+      error: { code: 'SF913', message: 'SUPABASE_URL and SUPABASE_DB_URL are different databases.' },
+    })
+    expect(await database.sql`select from starflow.workflow_runs`).toEqual([])
+  })
+
+  test('are told apart also where the database is named by --database-url', async () => {
+    const { stdout } = await starflow('runs', 'list', '--json', '--database-url', other.url)
+    expect(JSON.parse(stdout)).toMatchObject({
+      error: { code: 'SF913', message: 'SUPABASE_URL and --database-url are different databases.' },
+    })
+  })
+
+  test('of one database are used, and a command that needs only one asks for one', async () => {
+    vi.stubEnv('SUPABASE_DB_URL', database.url)
+    expect(await starflow('runs', 'list', '--json')).toMatchObject({ exitCode: 0 })
+    vi.stubEnv('SUPABASE_DB_URL', other.url)
+    expect(await starflow('runners', '--json')).toMatchObject({ exitCode: 0 })
+  })
+
+  test('of which one leads nowhere are refused without its password', async () => {
+    vi.stubEnv('SUPABASE_DB_URL', 'postgresql://postgres:hunter2@127.0.0.1:1/postgres')
+    const { stdout } = await starflow('run', 'flows.ts', '--input', '1', '--json')
+    expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'SF631' } })
+    expect(stdout).not.toContain('hunter2')
+  })
+})
