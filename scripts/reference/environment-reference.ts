@@ -47,7 +47,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   serviceRoleKey: 'authorises requests without a dedicated secret, and is the key of `ctx.supabase`',
   secretKeys: 'a JSON object of new secret keys: each authorises requests without a dedicated secret',
   supabaseUrl: 'where `ctx.supabase` goes',
-  executionId: 'the isolate in the logs of the host',
+  executionId: 'the isolate in the logs of the host; CPU that is measured from outside is told under it',
   logFormat: '`json` or `plain`; by default `json` where it is hosted',
   logLevel: '`debug`, `info` (the default), `warn` or `error`',
 }

@@ -34,6 +34,7 @@ const TOPICS: Readonly<Record<string, readonly string[]>> = {
   ],
   'Workers and pings': [
     ...['register_worker', 'worker_heartbeat', 'deprecate_worker', 'mark_worker_stopped', 'report_start_failure'],
+    ...['report_usage', 'report_cpu'],
     ...['track_worker_function', 'ensure_workers', 'ensure_workers_status', 'setup_ensure_workers_cron'],
     ...['cleanup_ensure_workers_logs', 'prune_workers'],
   ],

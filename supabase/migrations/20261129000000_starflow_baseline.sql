@@ -4169,7 +4169,7 @@ end $$;
 comment on function pgflow.setup_requeue_stalled_tasks_cron(text) is 'Schedules stalled recovery on pg_cron.';
 
 -- 60_worker/01_tables.sql
--- Half of each page stays free: a heartbeat changes no indexed column, so it stays on its page.
+-- Half of each page stays free: neither a heartbeat nor a figure changes an indexed column, so each stays on its page.
 create table pgflow.workers (
   worker_id uuid not null,
   queue_name text not null,
@@ -4178,13 +4178,22 @@ create table pgflow.workers (
   deprecated_at timestamptz,
   last_heartbeat_at timestamptz not null default now(),
   stopped_at timestamptz,
-  constraint workers_pkey primary key (worker_id)
+  execution_id uuid,
+  tasks_count integer,
+  cpu_ms bigint,
+  constraint workers_pkey primary key (worker_id),
+  constraint workers_tasks_count_check check (tasks_count >= 0),
+  constraint workers_cpu_ms_check check (cpu_ms >= 0)
 ) with (fillfactor = 50);
 create index workers_function_name_started_at_idx on pgflow.workers (function_name, started_at);
 -- A worker lives for minutes and its row stays for a week: what looks for living ones must not meet the dead.
 create index workers_unstopped_function_idx on pgflow.workers (function_name, queue_name) where stopped_at is null;
 create index workers_unstopped_queue_idx on pgflow.workers (queue_name) where stopped_at is null;
+create index workers_execution_idx on pgflow.workers (coalesce(execution_id, worker_id));
 comment on table pgflow.workers is 'One row per worker that has registered. Live: stopped_at is null and the heartbeat is fresh.';
+comment on column pgflow.workers.execution_id is 'The isolate or process that it lives in, as whoever runs it calls it; several workers may live in one. Null: the worker''s own id, as in the released line.';
+comment on column pgflow.workers.tasks_count is 'How many tasks it has ended, completed or failed, as of its last report; null where it does not tell.';
+comment on column pgflow.workers.cpu_ms is 'CPU of the isolate or process that it lives in, all its workers together; null where nobody has measured it.';
 
 alter table pgflow.step_tasks add constraint step_tasks_last_worker_id_fkey
   foreign key (last_worker_id) references pgflow.workers (worker_id) on delete set null;
@@ -4316,6 +4325,16 @@ begin
   is_ready := missing = '{}';
   hint := case when is_ready then null else array_to_string(v_hints, '; ') end;
 end $$;
+
+-- 60_worker/_execution_usage.sql
+-- What an isolate or process has used, and what for. Its CPU cannot be told apart by worker, so it is set against the tasks of all of
+-- them, also of those that have stopped. No count where one of them does not tell its own.
+create function pgflow._execution_usage(p_execution_id uuid, out worker_count integer, out tasks_count bigint, out cpu_ms bigint)
+language sql stable
+as $$
+  select count(*)::integer, case when bool_and(w.tasks_count is not null) then sum(w.tasks_count) end, max(w.cpu_ms)
+  from pgflow.workers w where coalesce(w.execution_id, w.worker_id) = p_execution_id
+$$;
 
 -- 60_worker/_failed_start.sql
 -- What is known of the start that a function was pinged for: is_over when there is nothing left to wait for, and then, if it
@@ -5039,7 +5058,7 @@ comment on view pgflow.queue_coverage is
 -- 60_worker/register_worker.sql
 -- After the compile, never before. Registering never touches the fence. A second registration under one id (a runtime
 -- that restarts an isolate with its execution id) takes the row over.
-create function pgflow.register_worker(worker_id uuid, queue_name text, function_name text, start_mode text default 'http')
+create function pgflow.register_worker(worker_id uuid, queue_name text, function_name text, start_mode text default 'http', execution_id uuid default null)
 returns text
 language plpgsql
 set search_path = ''
@@ -5051,14 +5070,56 @@ begin
   insert into pgflow.worker_function_queues as q (function_name, queue_name, served_at)
   values (register_worker.function_name, register_worker.queue_name, pgflow.clock())
   on conflict on constraint worker_function_queues_pkey do update set served_at = excluded.served_at;
-  insert into pgflow.workers as w (worker_id, queue_name, function_name, started_at, last_heartbeat_at)
-  values (register_worker.worker_id, register_worker.queue_name, register_worker.function_name, pgflow.clock(), pgflow.clock())
+  insert into pgflow.workers as w (worker_id, queue_name, function_name, started_at, last_heartbeat_at, execution_id, tasks_count)
+  values (register_worker.worker_id, register_worker.queue_name, register_worker.function_name, pgflow.clock(), pgflow.clock(),
+          register_worker.execution_id, 0)
   on conflict on constraint workers_pkey do update set
     queue_name = excluded.queue_name, function_name = excluded.function_name, started_at = excluded.started_at,
-    last_heartbeat_at = excluded.last_heartbeat_at, deprecated_at = null, stopped_at = null;
+    last_heartbeat_at = excluded.last_heartbeat_at, deprecated_at = null, stopped_at = null,
+    execution_id = excluded.execution_id, tasks_count = 0, cpu_ms = null;
   return (pgflow._worker_state(register_worker.worker_id)).state;
 end $$;
-comment on function pgflow.register_worker(uuid, text, text, text) is 'Makes a worker known and answers its state: running, or fenced while its function is disabled.';
+comment on function pgflow.register_worker(uuid, text, text, text, uuid) is 'Makes a worker known and answers its state: running, or fenced while its function is disabled. execution_id is what the host calls the isolate or process that it lives in.';
+
+-- 60_worker/report_cpu.sql
+-- For whoever measures from outside, since an edge function cannot measure itself. They know isolates and not workers, so it goes by
+-- the execution id (SB_EXECUTION_ID inside the isolate, execution_id in the platform's logs). No worker ever waits for this: a row
+-- that somebody holds gets its figure with the next report, and one whose figure would not grow is not written.
+create function pgflow.report_cpu(cpu_ms jsonb)
+returns integer
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_wrong text;
+  v_count integer;
+begin
+  if jsonb_typeof(report_cpu.cpu_ms) is distinct from 'object' then
+    perform pgflow._raise('SF303', 'The CPU of isolates must be one JSON object.', format('Got %s.', coalesce(jsonb_typeof(report_cpu.cpu_ms), 'null')),
+      'Send milliseconds by execution id: {"<execution id>": 812}.');
+  end if;
+  select format('%s: %s', to_json(e.key), left(e.value::text, 100)) into v_wrong from jsonb_each(report_cpu.cpu_ms) e
+  where case when e.key !~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' or jsonb_typeof(e.value) <> 'number' then true
+             else e.value::numeric not between 0 and 1e15 end
+  order by e.key limit 1;
+  if v_wrong is not null then
+    perform pgflow._raise('SF303', 'The CPU of an isolate must be milliseconds, 0 or more, under its execution id.', format('Got %s.', v_wrong),
+      'Send milliseconds by execution id: {"<execution id>": 812}.');
+  end if;
+  with measured as (
+    select e.key::uuid as execution_id, round(e.value::numeric)::bigint as cpu_ms from jsonb_each(report_cpu.cpu_ms) e
+  ), grown as (
+    select w.worker_id, m.cpu_ms from measured m
+    join pgflow.workers w on coalesce(w.execution_id, w.worker_id) = m.execution_id
+    where w.cpu_ms is null or w.cpu_ms < m.cpu_ms
+    for no key update of w skip locked
+  )
+  update pgflow.workers w set cpu_ms = g.cpu_ms from grown g where w.worker_id = g.worker_id;
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+comment on function pgflow.report_cpu(jsonb) is
+  'Whoever measures isolates from outside tells their CPU since boot, in milliseconds by execution id. Returns for how many workers the figure has grown: it never becomes smaller, and ids without a worker are passed over.';
 
 -- 60_worker/report_start_failure.sql
 -- A start that failed (a mismatch, say) inserts nothing: an existing row keeps the error and is pinged less and less. Whoever
@@ -5075,6 +5136,22 @@ begin
   where f.function_name = report_start_failure.function_name;
 end $$;
 comment on function pgflow.report_start_failure(text, text) is 'Keeps the reason why a worker could not start; pings then back off up to 5 min.';
+
+-- 60_worker/report_usage.sql
+-- Some seconds apart, while there is something new; the hot call knows nothing of it. A figure never becomes smaller: reports of one
+-- worker may overtake each other.
+create function pgflow.report_usage(worker_id uuid, tasks_count integer, cpu_ms bigint default null)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+begin
+  update pgflow.workers w set
+    tasks_count = greatest(w.tasks_count, report_usage.tasks_count), cpu_ms = greatest(w.cpu_ms, report_usage.cpu_ms)
+  where w.worker_id = report_usage.worker_id;
+end $$;
+comment on function pgflow.report_usage(uuid, integer, bigint) is
+  'A worker tells how many tasks it has ended since it registered, and, where it can measure that, the CPU of its process since the start.';
 
 -- 60_worker/restore_worker_functions.sql
 -- Puts back what the fence remembered and forgets it. What was deployed meanwhile is tried at once: failed starts of the
@@ -7316,12 +7393,13 @@ comment on function starflow.list_api_tokens(text) is 'The tokens of a workspace
 
 -- 75_server/list_functions.sql
 -- Lives: workers that were started within the last hour. tasks_per_life: what the queues of the function have done since then, shared among them;
--- null where another function serves one of these queues too.
+-- null where another function serves one of these queues too. cpu_ms_per_task: over the isolates and processes of these lives, and of those that
+-- go on since before; each counts once, however many workers live in it. null where none of them was measured, or none had a task.
 create function starflow.list_functions()
 returns table (
   function_name text, start_mode text, enabled boolean, enabled_before_fence boolean, fenced_by text, fenced_at timestamptz, disabled_reason text,
   queue_names text[], live_workers integer, last_invoked_at timestamptz, failed_starts integer, last_error text, last_error_at timestamptz,
-  lives integer, tasks_per_life double precision)
+  lives integer, tasks_per_life double precision, measured_workers integer, cpu_ms_per_task double precision)
 language plpgsql stable
 set search_path = ''
 as $$
@@ -7332,7 +7410,8 @@ begin
            (select count(*)::integer from pgflow.workers w where w.function_name = f.function_name and w.stopped_at is null
               and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w)),
            f.last_invoked_at, f.failed_starts, left(f.last_error, 2000), f.last_error_at, l.lives,
-           case when l.lives > 0 and not coalesce(q.is_shared, true) then d.done::double precision / l.lives end
+           case when l.lives > 0 and not coalesce(q.is_shared, true) then d.done::double precision / l.lives end,
+           c.workers, c.cpu_ms_per_task
     from pgflow.worker_functions f
     left join lateral (
       select array_agg(x.queue_name order by x.queue_name) as queue_names,
@@ -7344,9 +7423,15 @@ begin
     left join lateral (
       select sum(s.done) as done from starflow.queue_samples s
       where s.queue_name = any (q.queue_names) and s.sampled_at > pgflow.clock() - interval '1 hour') d on true
+    cross join lateral (
+      select coalesce(sum(u.worker_count), 0)::integer as workers, sum(u.cpu_ms)::double precision / nullif(sum(u.tasks_count), 0) as cpu_ms_per_task
+      from (select distinct coalesce(w.execution_id, w.worker_id) as execution_id from pgflow.workers w
+            where w.function_name = f.function_name and (w.stopped_at is null or w.started_at > pgflow.clock() - interval '1 hour')) x
+      cross join lateral pgflow._execution_usage(x.execution_id) u
+      where u.cpu_ms is not null and u.tasks_count is not null) c
     order by f.function_name;
 end $$;
-comment on function starflow.list_functions() is 'Worker functions with their fence, what they serve, how their starts went, and how much a worker of theirs does in its life.';
+comment on function starflow.list_functions() is 'Worker functions with their fence, what they serve, how their starts went, how much a worker of theirs does in its life, and what a task takes of the CPU.';
 
 -- 75_server/list_queue_runs.sql
 -- In the order of an index (of all runs, or of a workspace's), read backwards from where the last page ended, however many runs there are.

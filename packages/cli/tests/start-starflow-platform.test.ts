@@ -1,12 +1,27 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { readFunctions, readWorkers } from '@starflow/core/operations'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type StarflowPlatform, startStarflowPlatform } from '../src/platform/start-starflow-platform.ts'
+import {
+  type StarflowPlatform,
+  type StarflowPlatformOptions,
+  startStarflowPlatform,
+} from '../src/platform/start-starflow-platform.ts'
 import { SampleProject } from './support/sample-project.ts'
 
 const FLOW = `
+import process from 'node:process'
 import { Flow } from '@starflow/dsl'
-export const double = new Flow<{ value: number }>({ slug: 'double' }).step({ slug: 'multiply' }, ({ value }) => value * 2)
+const usedMs = (since: ReturnType<typeof process.cpuUsage>) => {
+  const { user, system } = process.cpuUsage(since)
+  return (user + system) / 1000
+}
+export const double = new Flow<{ value: number; burnMs?: number }>({ slug: 'double' })
+  .step({ slug: 'multiply' }, ({ value, burnMs = 0 }) => {
+    const begun = process.cpuUsage()
+    while (usedMs(begun) < burnMs) {}
+    return value * 2
+  })
 `
 
 describe('startStarflowPlatform', () => {
@@ -14,7 +29,16 @@ describe('startStarflowPlatform', () => {
   const dataDir = join(project.root, '.starflow')
   const functionsDir = join(project.root, 'supabase/functions')
   const configFile = join(project.root, 'supabase/config.toml')
-  const options = { dataDir, functionsDir, configFile }
+  /** CPU of isolates that have ended, by their id. */
+  const endedCpuMs = new Map<string, number>()
+  const unreported: string[] = []
+  const options: StarflowPlatformOptions = {
+    ...{ dataDir, functionsDir, configFile },
+    onEvent: (event) => {
+      if (event.type === 'function.exited') endedCpuMs.set(event.id, event.cpuMs)
+      if (event.type === 'cpu.unreported') unreported.push(event.message)
+    },
+  }
   let platform: StarflowPlatform
 
   beforeAll(async () => {
@@ -47,6 +71,30 @@ describe('startStarflowPlatform', () => {
     })
     const [state] = await sql`select output from pgflow.runs where run_id = ${run?.run_id}`
     expect(state?.output).toEqual({ multiply: 42 })
+  })
+
+  test('what a handler burns stands beside its worker while it lives, and all of it when its isolate has ended', async () => {
+    const { sql, platform: local } = platform
+    const burnMs = 300
+    await sql`select pgflow.start_flow('double', ${JSON.stringify({ value: 4, burnMs })}::text::jsonb)`
+    const burnt = async () =>
+      (await readWorkers(sql, { all: true, limit: 100 })).find(
+        // The host counts in ticks of the system.
+        ({ cpuMs, tasks }) => cpuMs !== null && cpuMs >= burnMs * 0.9 && tasks !== null && tasks > 0,
+      )
+    await until(async () => (await burnt()) !== undefined)
+    const { executionId, workerId, tasks, cpuMs, cpuMsPerTask } = (await burnt())!
+    expect(cpuMsPerTask).toBeCloseTo(cpuMs! / tasks!)
+    expect((await readFunctions(sql))[0]).toMatchObject({ functionName: 'double', cpuMsPerTask: expect.any(Number) })
+
+    // A report that fails is told, and the next one has what it had.
+    await sql`alter function pgflow.report_cpu(jsonb) rename to unknown`
+    expect(await local.functions.killIsolate(executionId)).toBe(true)
+    await until(async () => unreported.length > 0)
+    expect(unreported).toEqual([expect.stringContaining('pgflow.report_cpu')])
+    await sql`alter function pgflow.unknown(jsonb) rename to report_cpu`
+    const recorded = async () => (await sql`select cpu_ms::float8 from pgflow.workers where worker_id = ${workerId}`)[0]
+    await until(async () => (await recorded())?.cpu_ms === endedCpuMs.get(executionId))
   })
 
   test('a run is started through the REST API, which serves the schemas of config.toml', async () => {
@@ -90,12 +138,18 @@ describe('startStarflowPlatform', () => {
       select decrypted_secret from vault.decrypted_secrets where name = 'starflow_wait_token_secret'`
     const before = await secret()
     await platform.sql`select pgflow.track_worker_function('gone')`
+    const lives = await readWorkers(platform.sql, { all: false, limit: 100 })
     await platform.dispose()
     platform = await startStarflowPlatform(options)
     expect(await secret()).toEqual(before)
     const functions = await platform.sql`select function_name from pgflow.worker_functions`
     expect(functions.map((row) => row.function_name)).toEqual(['double'])
     expect(await platform.sql`select from pgflow.runs`).not.toHaveLength(0)
+    // Among it what the isolates have used up to their end, which came with that of the platform.
+    const now = await readWorkers(platform.sql, { all: true, limit: 100 })
+    const ended = lives.map(({ workerId }) => now.find((each) => each.workerId === workerId)!)
+    expect(ended).not.toHaveLength(0)
+    for (const { executionId, cpuMs } of ended) expect(cpuMs).toBe(endedCpuMs.get(executionId))
   })
 
   test('a function that throws when it is loaded is known to have failed, with what its ping was answered', async () => {

@@ -150,10 +150,12 @@ export class StarflowSql {
     queueName: string
     functionName: string
     startMode?: 'http' | 'process'
+    /** What the host calls the isolate or process that the worker lives in. */
+    executionId?: string
   }): Promise<WorkerState> {
     const [row] = await this.#sql<[{ state: WorkerState }]>`
       select pgflow.register_worker(${worker.workerId}, ${worker.queueName}, ${worker.functionName},
-        ${worker.startMode ?? 'http'}) as state`
+        ${worker.startMode ?? 'http'}, ${worker.executionId ?? null}::uuid) as state`
     return row.state
   }
 
@@ -169,6 +171,19 @@ export class StarflowSql {
 
   async markWorkerStopped(workerId: string): Promise<void> {
     await this.#sql`select pgflow.mark_worker_stopped(${workerId})`
+  }
+
+  /** How many tasks a worker has ended since it registered, and the CPU of its process since the start, where that is known. */
+  async reportUsage(workerId: string, usage: { tasks: number; cpuMs: number | null }): Promise<void> {
+    const cpuMs = usage.cpuMs === null ? null : Math.round(usage.cpuMs)
+    await this.#sql`select pgflow.report_usage(${workerId}, ${usage.tasks}, ${cpuMs})`
+  }
+
+  /** CPU of isolates since their boot, measured from outside, by execution id; answers for how many workers it has grown. */
+  async reportCpu(cpuMs: Readonly<Record<string, number>>): Promise<number> {
+    const [row] = await this.#sql<[{ grown: number }]>`
+      select pgflow.report_cpu(${JSON.stringify(cpuMs)}::text::jsonb) as grown`
+    return row.grown
   }
 
   /** Keeps the reason on the function's row, if it has one; its pings then back off. */

@@ -18,11 +18,20 @@ export const WORKER_FUNCTIONS: readonly { readonly name: string; readonly args: 
       ['queue_name', 'text'],
       ['function_name', 'text'],
       ['start_mode', 'text'],
+      ['execution_id', 'uuid'],
     ],
   },
   { name: 'worker_heartbeat', args: [['worker_id', 'uuid']] },
   { name: 'deprecate_worker', args: [['worker_id', 'uuid']] },
   { name: 'mark_worker_stopped', args: [['worker_id', 'uuid']] },
+  {
+    name: 'report_usage',
+    args: [
+      ['worker_id', 'uuid'],
+      ['tasks_count', 'integer'],
+      ['cpu_ms', 'bigint'],
+    ],
+  },
   {
     name: 'report_start_failure',
     args: [

@@ -51,7 +51,8 @@ export type LifecycleEvent =
       connectionsNeeded: number
       /** How many connections the database takes in all. */
       maxConnections: number
-      executionId?: string
+      /** The isolate or process: `SB_EXECUTION_ID` where the host says one. */
+      executionId: string
     }
   /** The database may run out of connections when all workers are busy and being replaced. */
   | { level: 'warn'; event: 'connections.short'; connectionsNeeded: number; maxConnections: number; hint: string }
@@ -121,6 +122,8 @@ export type DatabaseEvent =
   | { level: 'warn'; event: 'database.failing'; during: string; reason: string; retryInMs: number; failures: number }
   | { level: 'info'; event: 'database.recovered'; failures: number }
   | { level: 'warn'; event: 'heartbeat.failed'; reason: string }
+  /** How many tasks have ended, and their CPU, could not be told: said once until it can be again. The next report has it. */
+  | { level: 'warn'; event: 'usage.unreported'; reason: string }
   /** The visibility of so many messages could not be extended; the next timer tries again. */
   | { level: 'warn'; event: 'visibility.failed'; reason: string; messages: number }
   /** The database has a newer claim or an end for this task; `repeated` when our first report may have arrived. */

@@ -15,6 +15,11 @@ export interface Platform {
   readonly drainTimeoutMs: number
   /** How long this instance has lived, and with it how old the loaded code is. Milliseconds. */
   ageMs(): number
+  /**
+   * CPU of this instance since its boot, in milliseconds; null where it cannot measure itself, as in the edge runtime, whose
+   * line of Deno has no `process.cpuUsage`: whoever runs it measures it from outside.
+   */
+  cpuMs(): number | null
   /** The name under which this instance's workers are known; null where the request does not tell one. */
   functionName(request: Request | null): string | null
   /** Calls `listener` when the host is about to end this instance, with the host's reason. */

@@ -8,6 +8,7 @@ export interface StartupOptions {
   readonly workerId: string
   readonly functionName: string
   readonly startMode: 'http' | 'process'
+  readonly executionId: string
 }
 
 export interface Started {
@@ -25,12 +26,12 @@ export interface Started {
  * @throws what `open` refuses with; StarflowError SF403
  */
 export async function startUp(options: StartupOptions): Promise<Started> {
-  const { sql, open, workerId, functionName, startMode } = options
+  const { sql, open, workerId, functionName, startMode, executionId } = options
   try {
     const { missingFunctions, maxConnections, workers } = await sql.lookAround()
     if (missingFunctions.length > 0) throw missingFunctionsError(missingFunctions)
     const queueName = await open()
-    const state = await sql.registerWorker({ workerId, queueName, functionName, startMode })
+    const state = await sql.registerWorker({ workerId, queueName, functionName, startMode, executionId })
     return { queueName, state, maxConnections, workers: Math.max(workers, 1) }
   } catch (error) {
     throw isMissingSchema(error) ? notMigrated(error) : error

@@ -10,7 +10,7 @@ export interface WorkerEnvironment {
   readonly secretsFrom: string
   readonly supabaseUrl: string | undefined
   readonly serviceRoleKey: string | undefined
-  /** Identifies the isolate in the host's own logs. */
+  /** Identifies the isolate in the host's own logs; anything but a UUID counts as unset. */
   readonly executionId: string | undefined
   readonly logFormat: 'json' | 'plain'
   readonly logLevel: LogLevel
@@ -42,7 +42,7 @@ export function readEnvironment(env: Env): WorkerEnvironment {
     secretsFrom: ENVIRONMENT_VARIABLES.dedicatedSecret.find((name) => isSet(env[name])) ?? 'SUPABASE_SERVICE_ROLE_KEY',
     supabaseUrl: first(env, 'supabaseUrl'),
     serviceRoleKey: serviceRoleKey ?? secretKeys(env)[0],
-    executionId: first(env, 'executionId'),
+    executionId: [first(env, 'executionId')].find(isUuid),
     logFormat: logFormat === 'json' || logFormat === 'plain' ? logFormat : isHosted ? 'json' : 'plain',
     logLevel: isLogLevel(logLevel) ? logLevel : 'info',
   }
@@ -82,6 +82,10 @@ function first(env: Env, key: keyof typeof ENVIRONMENT_VARIABLES): string | unde
 
 function isSet(value: string | undefined): value is string {
   return value !== undefined && value.trim() !== ''
+}
+
+function isUuid(text: string | undefined): boolean {
+  return text !== undefined && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
 }
 
 /** `SUPABASE_SECRET_KEYS` is a JSON object of names to keys; anything else means no key. */

@@ -91,6 +91,40 @@ describe('WorkerFunction, asked over HTTP', () => {
     expect(sql.claims[0]).toMatchObject({ queueName: 'persisted_queue', stepSlug: 'pack', flowSlug: 'orders' })
   })
 
+  it('registers its workers as of one isolate: the one that the host names, or one of its own', async () => {
+    const executionId = '0b1d3c5e-7f90-4a1b-8c2d-3e4f5a6b7c8d'
+    const named = setUp({ platform: { env: { ...ENV, SB_EXECUTION_ID: executionId } } })
+    await named.ask()
+    expect(named.sql.registered?.executionId).toBe(executionId)
+
+    const unnamed = setUp({ platform: { env: { ...ENV, SB_EXECUTION_ID: 'no uuid' } } })
+    const other = resolveWorkerConfig()
+    unnamed.workerFunction.add(
+      subscriptionOf(withStepQueues(flowOf(undefined, 'returns')), 'pack'),
+      other.settings,
+      other.connection,
+    )
+    const places: unknown[] = []
+    const register = unnamed.sql.registerWorker.bind(unnamed.sql)
+    unnamed.sql.registerWorker = (worker) => {
+      places.push(worker.executionId)
+      return register(worker)
+    }
+    await unnamed.ask()
+    expect(places).toEqual([places[0], places[0]])
+    expect(places[0]).toMatch(/^[0-9a-f-]{36}$/)
+  })
+
+  it('tells at its end how many tasks it has ended, with its CPU where it can measure that, before it has stopped', async () => {
+    const { ask, sql, workerFunction } = setUp({ platform: { cpuMs: () => 7.5 } })
+    sql.enqueue(3)
+    await ask()
+    await sql.until(({ reports }) => reports.length === 3)
+    await workerFunction.stop()
+    expect(sql.usages).toEqual([{ tasks: 3, cpuMs: 7.5 }])
+    expect(sql.calls.slice(-2)).toEqual(['reportUsage', 'markWorkerStopped'])
+  })
+
   it('answers fenced while the function is disabled, claims nothing, and tries again under the same id at the next request', async () => {
     const { ask, sql, eventNames } = setUp()
     sql.workerState = 'fenced'

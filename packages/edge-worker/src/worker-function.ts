@@ -50,6 +50,8 @@ export class WorkerFunction {
   readonly #environment: WorkerEnvironment
   readonly #supabase: LazySupabaseClient
   readonly #registrations = new Map<string, Registration>()
+  /** The host's name for this isolate or process; one of our own where it has none. */
+  readonly #executionId: string
   #functionName: string | null = null
   #isServing = false
   readonly #sleeper = new Sleeper()
@@ -59,6 +61,7 @@ export class WorkerFunction {
   constructor(options: WorkerFunctionOptions) {
     this.#options = options
     this.#environment = readEnvironment(options.platform.env)
+    this.#executionId = this.#environment.executionId ?? crypto.randomUUID()
     this.#supabase = new LazySupabaseClient(this.#environment)
     this.#refusals = new RefusedRequests(this.#environment, (event) => this.#log(event))
   }
@@ -215,7 +218,7 @@ export class WorkerFunction {
       connect,
       spareSql: connections.handlers === undefined ? undefined : connect(connections.handlers),
       supabase: this.#supabase,
-      executionId: this.#environment.executionId,
+      executionId: this.#executionId,
       logger,
     })
     entry.worker = worker

@@ -16,6 +16,7 @@ export type WorkerSql = Pick<
   | 'flowInput'
   | 'stepSize'
   | 'traceparent'
+  | 'reportUsage'
   | 'reportStartFailure'
   | 'findWorkerQueue'
   | 'settleAndReadMessages'

@@ -14,6 +14,7 @@ import { type Started, startUp } from './startup.ts'
 import type { Subscription } from './subscription.ts'
 import type { LazySupabaseClient } from './supabase-client.ts'
 import { TaskSpans } from './task-span.ts'
+import { UsageReport } from './usage-report.ts'
 import type { Work } from './work.ts'
 import type { ResolvedWorkerConfig } from './worker-config.ts'
 import { refusedSql, type WorkerConnections } from './worker-connections.ts'
@@ -34,7 +35,8 @@ export interface WorkerOptions {
   /** The same calls on the handlers' connections, for a heartbeat that a slow poll holds up. */
   readonly spareSql: Pick<WorkerSql, 'heartbeat'> | undefined
   readonly supabase: LazySupabaseClient
-  readonly executionId: string | undefined
+  /** The isolate or process in which it lives, as whoever runs that calls it. */
+  readonly executionId: string
   /** False when the fence has been told before, by the worker that this one follows. */
   readonly announcesFence?: boolean
   readonly logger: WorkerLogger
@@ -57,6 +59,7 @@ export class Worker {
   readonly #executor: Executor
   #poller: Poller | undefined
   #heartbeat: Heartbeat | undefined
+  #usage: UsageReport | undefined
   #spans: TaskSpans | undefined
   #halfLife: ReturnType<typeof setTimeout> | undefined
   #drainLimit: ReturnType<typeof setTimeout> | undefined
@@ -144,7 +147,7 @@ export class Worker {
   async #start(): Promise<'running' | 'fenced'> {
     if (this.#lifecycle.state === 'stopped') throw this.#shutDownWhileStarting()
     this.#lifecycle.transition('starting')
-    const { sql, workerId, functionName, platform } = this.#options
+    const { sql, workerId, functionName, platform, executionId } = this.#options
     let started: Started
     try {
       started = await startUp({
@@ -153,6 +156,7 @@ export class Worker {
         workerId,
         functionName,
         startMode: platform.startMode,
+        executionId,
       })
       this.#registered = true
       this.#queueName = started.queueName
@@ -182,7 +186,7 @@ export class Worker {
   }
 
   #run({ workers, maxConnections }: Started): void {
-    const { spareSql, settings, workerId, platform, connections, executionId } = this.#options
+    const { sql, spareSql, settings, workerId, platform, connections, executionId } = this.#options
     this.#lifecycle.transition('running')
     this.#poller = new Poller({
       source: this.#work,
@@ -204,6 +208,11 @@ export class Worker {
       },
       onFailure: (error) => this.#heartbeatFailed(error),
     })
+    this.#usage = new UsageReport({
+      measure: () => ({ tasks: this.#completed + this.#failed, cpuMs: platform.cpuMs() }),
+      send: (usage) => sql.reportUsage(workerId, usage),
+      onFailure: (error) => this.#emit({ level: 'warn', event: 'usage.unreported', reason: databaseReason(error) }),
+    })
     const connectionsNeeded = workers * settings.maxPgConnections * 2
     this.#emit({
       level: 'info',
@@ -214,10 +223,11 @@ export class Worker {
       preparedStatements: connections.prepared,
       connectionsNeeded,
       maxConnections,
-      ...(executionId === undefined ? {} : { executionId }),
+      executionId,
     })
     if (connectionsNeeded > maxConnections) this.#emit(connectionsShort(connectionsNeeded, maxConnections))
     this.#heartbeat.start()
+    this.#usage.start()
     this.#poller.start()
     if (platform.wallClockMs !== null) {
       const left = platform.wallClockMs * CLAIMING_PART_OF_LIFE - platform.ageMs()
@@ -299,10 +309,9 @@ export class Worker {
     }
     this.#heartbeat?.stop()
     this.#work.close()
-    await within(
-      this.#options.sql.markWorkerStopped(this.#options.workerId).catch(() => {}),
-      FAREWELL_MS,
-    )
+    const told = this.#usage?.stop()
+    const stopped = this.#options.sql.markWorkerStopped(this.#options.workerId).catch(() => {})
+    await within(Promise.all([told, stopped]), FAREWELL_MS)
     await within(this.#spans?.flush().catch(() => {}) ?? Promise.resolve(), FAREWELL_MS)
     await this.#options.connections.close(FAREWELL_MS)
     this.#finish()

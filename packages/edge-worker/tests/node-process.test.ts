@@ -38,7 +38,7 @@ const liveWorkers = async (name: string) =>
   ).map(({ worker_id }) => worker_id)
 
 describe('a worker in a Node process', () => {
-  test('starts by itself, is never pinged, and runs a flow to its end', async () => {
+  test('starts by itself, is never pinged, runs a flow to its end, and tells its tasks and its CPU', async () => {
     const worker = startProcess('flow', 'inNode')
     await worker.said('worker.started')
     expect(await sql`select start_mode, enabled from pgflow.worker_functions where function_name = 'inNode'`).toEqual([
@@ -49,6 +49,10 @@ describe('a worker in a Node process', () => {
     worker.child.kill('SIGTERM')
     expect(await worker.ended).toEqual({ code: 0, signal: null })
     expect(await liveWorkers('inNode')).toEqual([])
+    // A process knows what it has used; how much that is, is the computer's affair.
+    expect(
+      await sql`select tasks_count, cpu_ms > 0 as has_used, execution_id is not null as has_place from pgflow.workers where function_name = 'inNode'`,
+    ).toEqual([{ tasks_count: 1, has_used: true, has_place: true }])
   })
 
   test.each([-3_600_000, 3_600_000])(

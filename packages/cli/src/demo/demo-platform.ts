@@ -48,6 +48,9 @@ export async function startDemoPlatform(options: DemoPlatformOptions): Promise<D
         case 'function.log':
           if (event.level === 'error') note(`${event.name}: ${event.line}`)
           break
+        case 'cpu.unreported':
+          note(`The CPU of workers is not written down for now: ${event.message}`)
+          break
       }
     },
   })

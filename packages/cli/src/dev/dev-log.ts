@@ -1,10 +1,11 @@
 import { basename, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { StarflowError } from '@starflow/errors'
-import type { FunctionsEvent, PlatformEvent } from '@starflow/local'
+import type { FunctionsEvent } from '@starflow/local'
 import type { Output } from '../output/output.ts'
 import { printError } from '../output/print-error.ts'
 import { formatDuration } from '../output/text-table.ts'
+import type { StarflowPlatformEvent } from '../platform/start-starflow-platform.ts'
 import type { AttemptName, AttemptOutcome } from './attempt-outcome.ts'
 import type { EndedRun } from './run-watch.ts'
 import { attemptWords, parseWorkerLine, shortRunId, speakerOf, type WorkerLine, workerLineText } from './worker-line.ts'
@@ -96,7 +97,7 @@ export class DevLog {
     for (const failure of held) if (result.functions?.includes(failure.name) !== false) this.#showBootFailure(failure)
   }
 
-  readonly show = (event: PlatformEvent): void => {
+  readonly show = (event: StarflowPlatformEvent): void => {
     if (this.#isStopped) return
     if (this.#options.output.json) this.#passOn(event)
     switch (event.type) {
@@ -112,6 +113,9 @@ export class DevLog {
         break
       case 'function.listening':
         this.#noteListening(event.name)
+        break
+      case 'cpu.unreported':
+        this.#say('dev', `The CPU of workers is not written down for now: ${event.message}`, 'warn')
         break
     }
   }
@@ -137,7 +141,7 @@ export class DevLog {
     }
   }
 
-  #passOn(event: PlatformEvent): void {
+  #passOn(event: StarflowPlatformEvent): void {
     if (event.type === 'function.boot_failed') return
     const { type, ...fields } = event
     this.#options.output.result({ event: type, ...fields })

@@ -1,11 +1,19 @@
 import { rmSync } from 'node:fs'
 import { relative } from 'node:path'
-import { inTransaction, withBuiltInArrays } from '@starflow/core'
+import { setTimeout as pause } from 'node:timers/promises'
+import { inTransaction, StarflowSql, withBuiltInArrays } from '@starflow/core'
 import { isStarflowError, StarflowError } from '@starflow/errors'
-import { createLocalPlatform, type LocalPlatform, type LocalPlatformOptions } from '@starflow/local'
+import { createLocalPlatform, type LocalPlatform, type LocalPlatformOptions, type PlatformEvent } from '@starflow/local'
 import postgres, { type Sql, type TransactionSql } from 'postgres'
 import { findGeneratedFunctions } from '../functions/generation.ts'
+import { CpuReport } from './cpu-report.ts'
 import { platformMigrations } from './platform-migrations.ts'
+
+/** What is told beside what the local platform tells. */
+export type StarflowPlatformEvent =
+  | PlatformEvent
+  /** The CPU of workers could not be told to the database: said once until it can be again. */
+  | { readonly type: 'cpu.unreported'; readonly message: string }
 
 export interface StarflowPlatformOptions {
   /** Where the local database lives. Made when it does not exist. */
@@ -27,13 +35,16 @@ export interface StarflowPlatformOptions {
   readonly functionEnv?: Readonly<Record<string, string>>
   /** Replace isolates when their code changes. */
   readonly watch?: LocalPlatformOptions['watch']
-  readonly onEvent?: LocalPlatformOptions['onEvent']
+  readonly onEvent?: (event: StarflowPlatformEvent) => void
   /**
    * Asked when the database was made by another version of the SQL core: true deletes the data folder and begins anew.
    * Without it the start is refused with SF621.
    */
   readonly mayRecreate?: (() => boolean | Promise<boolean>) | undefined
 }
+
+/** How long the last report of CPU may hold up the end of everything. */
+const LAST_REPORT_MS = 2_000
 
 /** A local Supabase with Starflow installed and its workers kept alive by cron. */
 export interface StarflowPlatform {
@@ -56,19 +67,46 @@ export interface StarflowPlatform {
 export async function startStarflowPlatform(options: StarflowPlatformOptions): Promise<StarflowPlatform> {
   const functions = options.functions ?? findGeneratedFunctions(options.functionsDir)
   if (functions.length === 0) throw noFunctions(options.functionsDir)
-  const platform = await startLocalPlatform(options)
+  const { onEvent } = options
+  let cpuReport: CpuReport | undefined
+  const platform = await startLocalPlatform({
+    ...options,
+    onEvent: (event) => {
+      if (event.type === 'function.exited') cpuReport?.ended(event)
+      onEvent?.(event)
+    },
+  })
   const sql = withBuiltInArrays(postgres(platform.databaseUrl, { max: 4, fetch_types: false, onnotice: () => {} }))
+  const core = new StarflowSql(sql)
+  const report = new CpuReport({
+    isolates: () => platform.functions.isolates(),
+    send: (cpuMs) => core.reportCpu(cpuMs),
+    onFailure: (error) => onEvent?.({ type: 'cpu.unreported', message: (error as Error).message }),
+  })
+  cpuReport = report
   let disposal: Promise<void> | undefined
   const dispose = () => {
-    disposal ??= sql.end({ timeout: 1 }).finally(() => platform.dispose())
+    disposal ??= end({ platform, sql, report })
     return disposal
   }
   try {
     await connectWorkers(sql, platform, functions)
+    report.start()
     return { platform, sql, functions, dispose }
   } catch (error) {
     await dispose()
     throw error
+  }
+}
+
+/** The isolates first, so that what they have used up to their end can still be told. */
+async function end(started: { platform: LocalPlatform; sql: Sql; report: CpuReport }): Promise<void> {
+  const { platform, sql, report } = started
+  try {
+    await platform.stopFunctions()
+    await Promise.race([report.stop(), pause(LAST_REPORT_MS, undefined, { ref: false })])
+  } finally {
+    await sql.end({ timeout: 1 }).finally(() => platform.dispose())
   }
 }
 

@@ -1,4 +1,4 @@
--- Half of each page stays free: a heartbeat changes no indexed column, so it stays on its page.
+-- Half of each page stays free: neither a heartbeat nor a figure changes an indexed column, so each stays on its page.
 create table pgflow.workers (
   worker_id uuid not null,
   queue_name text not null,
@@ -7,13 +7,22 @@ create table pgflow.workers (
   deprecated_at timestamptz,
   last_heartbeat_at timestamptz not null default now(),
   stopped_at timestamptz,
-  constraint workers_pkey primary key (worker_id)
+  execution_id uuid,
+  tasks_count integer,
+  cpu_ms bigint,
+  constraint workers_pkey primary key (worker_id),
+  constraint workers_tasks_count_check check (tasks_count >= 0),
+  constraint workers_cpu_ms_check check (cpu_ms >= 0)
 ) with (fillfactor = 50);
 create index workers_function_name_started_at_idx on pgflow.workers (function_name, started_at);
 -- A worker lives for minutes and its row stays for a week: what looks for living ones must not meet the dead.
 create index workers_unstopped_function_idx on pgflow.workers (function_name, queue_name) where stopped_at is null;
 create index workers_unstopped_queue_idx on pgflow.workers (queue_name) where stopped_at is null;
+create index workers_execution_idx on pgflow.workers (coalesce(execution_id, worker_id));
 comment on table pgflow.workers is 'One row per worker that has registered. Live: stopped_at is null and the heartbeat is fresh.';
+comment on column pgflow.workers.execution_id is 'The isolate or process that it lives in, as whoever runs it calls it; several workers may live in one. Null: the worker''s own id, as in the released line.';
+comment on column pgflow.workers.tasks_count is 'How many tasks it has ended, completed or failed, as of its last report; null where it does not tell.';
+comment on column pgflow.workers.cpu_ms is 'CPU of the isolate or process that it lives in, all its workers together; null where nobody has measured it.';
 
 alter table pgflow.step_tasks add constraint step_tasks_last_worker_id_fkey
   foreign key (last_worker_id) references pgflow.workers (worker_id) on delete set null;

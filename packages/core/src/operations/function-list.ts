@@ -17,6 +17,10 @@ export interface ListedFunction extends FencedFunction {
   readonly lives: number
   /** What one of them did, on average; null where that is not known, or another function shares its queues. */
   readonly tasksPerLife: number | null
+  /** Of the workers of the last hour and those that go on: how many live, or lived, in an isolate or process whose CPU was measured. */
+  readonly measuredWorkers: number
+  /** CPU of these isolates and processes by the tasks that were done in them; null where none was measured, or none had a task. */
+  readonly cpuMsPerTask: number | null
 }
 
 /** All worker functions that the database knows. */
@@ -25,6 +29,7 @@ export async function readFunctions(sql: Sql): Promise<ListedFunction[]> {
     select function_name as "functionName", enabled, enabled_before_fence as "enabledBeforeFence", fenced_by as "fencedBy",
            fenced_at as "fencedAt", disabled_reason as "disabledReason", start_mode as "startMode", queue_names as queues,
            live_workers as "liveWorkers", last_invoked_at as "lastInvokedAt", failed_starts as "failedStarts",
-           last_error as "lastError", last_error_at as "lastErrorAt", lives, tasks_per_life as "tasksPerLife"
+           last_error as "lastError", last_error_at as "lastErrorAt", lives, tasks_per_life as "tasksPerLife",
+           measured_workers as "measuredWorkers", cpu_ms_per_task as "cpuMsPerTask"
     from starflow.list_functions()`
 }

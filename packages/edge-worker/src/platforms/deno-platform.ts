@@ -14,6 +14,7 @@ export function denoPlatform(): Platform {
     wallClockMs: wallClock(env.STARFLOW_WALL_CLOCK_MS, null),
     drainTimeoutMs: 0,
     ageMs: () => performance.now() - bootedAt,
+    cpuMs: () => null,
     functionName: (request) => env.STARFLOW_FUNCTION_NAME || firstPathSegment(request),
     onShutdown: (listener) =>
       denoGlobals.addEventListener?.('beforeunload', (event) => listener(String(event.detail?.reason ?? 'unload'))),

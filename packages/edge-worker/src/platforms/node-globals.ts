@@ -8,6 +8,13 @@ export interface NodeProcess {
   off(signal: string, listener: (signal: string) => void): unknown
   listenerCount(signal: string): number
   exit(code?: number): never
+  /** Microseconds since the start of the process, or since an earlier reading. */
+  cpuUsage(since?: CpuUsage): CpuUsage
+}
+
+export interface CpuUsage {
+  readonly user: number
+  readonly system: number
 }
 
 /** Undefined where there is no such process. */

@@ -15,6 +15,8 @@ const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const
 export function nodePlatform(proc: NodeProcess | undefined = nodeProcess): Platform {
   if (proc === undefined) throw new Error('This is not Node.')
   const bootedAt = performance.now()
+  // Loading the program is no task's.
+  const usageAtBoot = proc.cpuUsage()
   const env = Object.freeze(
     Object.fromEntries(Object.entries(proc.env).filter((entry): entry is [string, string] => entry[1] !== undefined)),
   )
@@ -32,6 +34,10 @@ export function nodePlatform(proc: NodeProcess | undefined = nodeProcess): Platf
     wallClockMs: null,
     drainTimeoutMs: drainTimeout(env.STARFLOW_DRAIN_TIMEOUT_MS),
     ageMs: () => performance.now() - bootedAt,
+    cpuMs: () => {
+      const { user, system } = proc.cpuUsage(usageAtBoot)
+      return (user + system) / MICROSECONDS_PER_MS
+    },
     functionName: () => env.STARFLOW_FUNCTION_NAME || scriptName(proc.argv[1]),
     onShutdown: (listener) => {
       let isTold = false
@@ -56,6 +62,8 @@ export function nodePlatform(proc: NodeProcess | undefined = nodeProcess): Platf
     },
   }
 }
+
+const MICROSECONDS_PER_MS = 1000
 
 /** `/app/mail-worker.ts` is known as `mail-worker`. */
 function scriptName(path: string | undefined): string {

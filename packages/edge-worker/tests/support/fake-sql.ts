@@ -33,6 +33,7 @@ export class FakeSql implements WorkerSql {
   workerState: WorkerState = 'running'
   compileAnswers: Partial<Awaited<ReturnType<WorkerSql['ensureFlowCompiled']>>>[] = [{ status: 'verified' }]
   readonly compiles: Parameters<WorkerSql['ensureFlowCompiled']>[0][] = []
+  readonly usages: Parameters<WorkerSql['reportUsage']>[1][] = []
   registered: Parameters<WorkerSql['registerWorker']>[0] | undefined
   #changed: (() => void)[] = []
 
@@ -94,6 +95,11 @@ export class FakeSql implements WorkerSql {
 
   async markWorkerStopped() {
     this.#called('markWorkerStopped')
+  }
+
+  async reportUsage(_workerId: string, usage: Parameters<WorkerSql['reportUsage']>[1]) {
+    this.usages.push(usage)
+    this.#called('reportUsage')
   }
 
   async settleAndClaim(call: SettleAndClaim): ReturnType<WorkerSql['settleAndClaim']> {

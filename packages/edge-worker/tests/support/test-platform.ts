@@ -5,6 +5,8 @@ export interface TestPlatformOptions {
   readonly wallClockMs?: number | null
   readonly startMode?: 'http' | 'process'
   readonly ageMs?: () => number
+  /** Default: it cannot measure itself. */
+  readonly cpuMs?: () => number
   readonly drainTimeoutMs?: number
   /** Of a process, which no request tells its name. */
   readonly functionName?: string
@@ -35,6 +37,7 @@ export function testPlatform(options: TestPlatformOptions = {}): TestPlatform {
     wallClockMs: options.wallClockMs ?? null,
     drainTimeoutMs: options.drainTimeoutMs ?? 0,
     ageMs: options.ageMs ?? (() => performance.now() - bootedAt),
+    cpuMs: () => options.cpuMs?.() ?? null,
     functionName: (request) => (request === null ? (options.functionName ?? null) : firstPathSegment(request)),
     onShutdown: (listener) => void listeners.push(listener),
     extendLifetime: (promise) => void lifetimes.push(promise),

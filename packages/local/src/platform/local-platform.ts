@@ -67,6 +67,8 @@ export interface LocalPlatform extends ApiKeys {
   readonly ports: PlatformPorts
   readonly dataDir: string
   readonly functions: FunctionsHost
+  /** Ends the ticker and the isolates. The database and the API go on, for whoever still has something to write down. */
+  stopFunctions(): Promise<void>
   /**
    * Ends the ticker, the isolates, the gateway with all that it serves, and Postgres, in this order. When it settles no
    * process of ours lives.
@@ -145,6 +147,7 @@ export async function createLocalPlatform(options: LocalPlatformOptions = {}): P
       ports,
       dataDir,
       functions: host,
+      stopFunctions: () => stopAll([() => host.stop(), () => ticker.stop()]),
       dispose: () => {
         disposal ??= stopAll(started)
         return disposal
