@@ -256,7 +256,7 @@ describe('ten thousand runs', () => {
   })
 })
 
-test('many runs are cancelled at once, and what became of each is told', async () => {
+test('many runs are cancelled at once, and those that were refused are told with the reason, and stay selected', async () => {
   const runIds: string[] = []
   for (let index = 0; index < 3; index++) runIds.push(await start('reportV1', { month: `bulk-${index}` }, 'runner'))
   for (const runId of runIds)
@@ -272,8 +272,10 @@ test('many runs are cancelled at once, and what became of each is told', async (
   await shop.post(`/api/runs/${runIds[1]}/cancel`, {})
   await page.getByLabel('Reason').fill('not needed')
   await page.getByRole('button', { name: 'Cancel them' }).click()
-  await page.getByText('2 of 3 runs cancelled.').waitFor()
-  await page.getByText('not changed: its status did not allow it').waitFor()
+  await page.getByText('2 of 3 runs cancelled. The other one stays selected.').waitFor()
+  await page.getByText('Its status had changed meanwhile, and does not allow it.').waitFor()
+  await page.getByRole('dialog').getByText('Close', { exact: true }).click()
+  await page.getByText('1 selected').waitFor()
   expect(await Promise.all(runIds.map(statusOf))).toEqual(['cancelled', 'cancelled', 'cancelled'])
 })
 

@@ -9,10 +9,12 @@ import { createRoot } from 'react-dom/client'
 import { createQueryClient } from './api/query-client.ts'
 import { ToastProvider } from './design/Toast.tsx'
 import { createAppRouter } from './router.tsx'
+import { titleCutTextIn } from './shell/cut-text.ts'
 import { reloadAfterUpdate } from './shell/reload-after-update.ts'
 import { applyRememberedTheme } from './shell/theme.ts'
 
 applyRememberedTheme()
+titleCutTextIn(document)
 reloadAfterUpdate({
   page: window,
   reload: () => window.location.reload(),

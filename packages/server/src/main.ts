@@ -166,7 +166,7 @@ async function compose(
         : apiEndpoints({
             ...{ health, metrics, authenticator, runs, catalog, adapter, version: identity.version },
             ...{ overview: createOverview(storage, mirror), hints: createHints(storage, log) },
-            triggers: declarations.triggers,
+            ...{ triggers: declarations.triggers, defaultWorkspace: config.defaultWorkspace },
             ...{ operations: queues?.operations, webhooks: triggers.receiver, workerJobs: storage.workerJobs, mirror },
           }),
     ...{ log, tracing, authenticator, trustedProxies: config.trustedProxies, stopped: streams.signal },

@@ -160,7 +160,9 @@ describe('a sign-in', () => {
 
   test('gives a cookie that scripts cannot read and other sites cannot send', async () => {
     const { answer, cookie } = await signIn()
-    expect(answer.body).toEqual({ kind: 'workspace', workspace: 'shop', expiresAt: expect.any(String) })
+    expect(answer.body).toEqual({
+      ...{ kind: 'workspace', workspace: 'shop', defaultWorkspace: 'shop', expiresAt: expect.any(String) },
+    })
     expect(cookie).toContain('HttpOnly')
     expect(cookie).toContain('SameSite=Strict')
     expect(cookie).not.toContain('Secure')
@@ -183,7 +185,9 @@ describe('a sign-in', () => {
     expect([origin, pathname]).toEqual([server.url, '/sign-in'])
     const code = hash.replace('#code=', '')
     const { body, headers } = await server.nobody.post('/api/session/link', { code })
-    expect(body).toEqual({ kind: 'operator', workspace: null, expiresAt: expect.any(String) })
+    expect(body).toEqual({
+      ...{ kind: 'operator', workspace: null, defaultWorkspace: 'celestial', expiresAt: expect.any(String) },
+    })
     const browser = server.nobody.with({ cookie: headers.get('set-cookie')!.split(';')[0]! })
     expect((await browser.get('/api/session')).body).toMatchObject({ kind: 'operator' })
 

@@ -5314,6 +5314,8 @@ export interface operations {
                         kind: "operator" | "workspace";
                         /** @description Null: the operator, who names one per request. */
                         workspace: string | null;
+                        /** @description Where a form that starts runs may begin: the own one; for the operator that of webhooks and schedules. */
+                        defaultWorkspace: string;
                         /** @description When the sign-in is over; null for a bearer token. */
                         expiresAt: string | null;
                     };
@@ -5392,6 +5394,8 @@ export interface operations {
                         kind: "operator" | "workspace";
                         /** @description Null: the operator, who names one per request. */
                         workspace: string | null;
+                        /** @description Where a form that starts runs may begin: the own one; for the operator that of webhooks and schedules. */
+                        defaultWorkspace: string;
                         /** @description When the sign-in is over; null for a bearer token. */
                         expiresAt: string | null;
                     };
@@ -5544,6 +5548,8 @@ export interface operations {
                         kind: "operator" | "workspace";
                         /** @description Null: the operator, who names one per request. */
                         workspace: string | null;
+                        /** @description Where a form that starts runs may begin: the own one; for the operator that of webhooks and schedules. */
+                        defaultWorkspace: string;
                         /** @description When the sign-in is over; null for a bearer token. */
                         expiresAt: string | null;
                     };

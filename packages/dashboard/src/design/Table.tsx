@@ -29,6 +29,8 @@ export interface TableProps<TRow> {
   readonly minWidth?: string
   /** A row that a person should see first. */
   readonly isMarked?: (row: TRow) => boolean
+  /** The row that is looked at elsewhere on the page. */
+  readonly isSelected?: (row: TRow) => boolean
   /** Rows that follow one another with the same group stand under its heading. */
   readonly groupOf?: (row: TRow) => TableGroup
   /** Instead of rows, where there are none. */
@@ -37,7 +39,7 @@ export interface TableProps<TRow> {
 
 /** Rows with columns of fixed widths; on narrow screens the table scrolls inside of its frame. */
 export function Table<TRow>(props: TableProps<TRow>) {
-  const { label, columns, rows, rowKey, isMarked, groupOf, empty, minWidth = '44rem' } = props
+  const { label, columns, rows, rowKey, isMarked, isSelected, groupOf, empty, minWidth = '44rem' } = props
   if (rows.length === 0 && empty !== undefined) return <div className={styles.frame}>{empty}</div>
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable with the keyboard.
@@ -67,7 +69,10 @@ export function Table<TRow>(props: TableProps<TRow>) {
               </tr>
             )}
             {ofGroup.map((row) => (
-              <tr key={rowKey(row)} className={classNames(isMarked?.(row) && styles.marked)}>
+              <tr
+                key={rowKey(row)}
+                className={classNames(isMarked?.(row) && styles.marked, isSelected?.(row) && styles.selected)}
+              >
                 {columns.map(({ title, cell, isNumber }) => (
                   <td key={title} className={classNames(isNumber && styles.number)}>
                     {cell(row)}

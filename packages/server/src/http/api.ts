@@ -32,6 +32,7 @@ export interface ApiParts {
   readonly health: HealthParts
   readonly metrics: MetricsParts
   readonly authenticator: Authenticator
+  readonly defaultWorkspace: string
   readonly runs: RunDirectory
   readonly catalog: FlowCatalog
   readonly operations: QueueOperations | undefined
@@ -48,7 +49,7 @@ export interface ApiParts {
 
 /** Every endpoint that an edge serves, its own description among them. */
 export function apiEndpoints(parts: ApiParts): readonly Endpoint[] {
-  const { health, metrics, authenticator, runs, catalog, operations, adapter } = parts
+  const { health, metrics, authenticator, defaultWorkspace, runs, catalog, operations, adapter } = parts
   const { webhooks, workerJobs, mirror, overview, hints, triggers, version } = parts
   return withDescription(
     [
@@ -64,7 +65,7 @@ export function apiEndpoints(parts: ApiParts): readonly Endpoint[] {
       ...mirrorEndpoints(mirror),
       ...liveEndpoints(hints, runs),
       ...workerJobEndpoints(workerJobs),
-      ...sessionEndpoints(authenticator),
+      ...sessionEndpoints(authenticator, defaultWorkspace),
       ...healthEndpoints(health),
       metricsEndpoint(metrics),
     ],
@@ -85,6 +86,7 @@ export function describeApi(version: string) {
     health: nothing,
     metrics: nothing,
     authenticator: nothing,
+    defaultWorkspace: '',
     runs: nothing,
     catalog: nothing,
     adapter: nothing,

@@ -48,7 +48,7 @@ export function FlowSteps({
       columns={COLUMNS}
       rows={steps}
       rowKey={({ step }) => step}
-      isMarked={({ step }) => step === selected}
+      isSelected={({ step }) => step === selected}
       minWidth="44rem"
     />
   )

@@ -17,7 +17,7 @@ const route = getRouteApi('/_signed-in/flows')
 const COLUMNS: readonly Column<ListedFlow>[] = [
   {
     title: 'Flow',
-    width: '30%',
+    width: '28%',
     cell: ({ flow }) => (
       <span className={styles.flow}>
         <Link to="/flows/$flow" params={{ flow: flow.flow }} className={styles.name}>
@@ -27,8 +27,8 @@ const COLUMNS: readonly Column<ListedFlow>[] = [
       </span>
     ),
   },
-  { title: 'Steps', width: '8%', isNumber: true, cell: ({ flow }) => formatCount(flow.steps.length) },
-  { title: 'Runs on', width: '20%', cell: ({ flow }) => placementsText(flow) },
+  { title: 'Steps', width: '7%', isNumber: true, cell: ({ flow }) => formatCount(flow.steps.length) },
+  { title: 'Runs on', width: '19%', cell: ({ flow }) => placementsText(flow) },
   {
     title: 'Open runs',
     width: '11%',
@@ -48,10 +48,10 @@ const COLUMNS: readonly Column<ListedFlow>[] = [
     isNumber: true,
     cell: ({ flow: { drain } }) => (drain === null ? '–' : formatCount(drain.liveWorkers)),
   },
-  { title: 'Version', width: '13%', cell: standingText },
+  { title: 'Version', width: '14%', cell: standingText },
   {
     title: 'Compiled',
-    width: '12%',
+    width: '11%',
     cell: ({ flow: { compiledAt } }) => (compiledAt === null ? 'never' : <RelativeTime at={compiledAt} />),
   },
 ]
@@ -95,7 +95,7 @@ function FlowTable({ flows, text }: { readonly flows: readonly FlowSummary[]; re
       columns={COLUMNS}
       rows={byFamily(flows).filter(({ flow }) => fitsText(flow, text))}
       rowKey={({ flow }) => flow.flow}
-      minWidth="60rem"
+      minWidth="52rem"
       empty={<EmptyState title="No flow fits.">The text is looked for in the slugs of flows and steps.</EmptyState>}
     />
   )

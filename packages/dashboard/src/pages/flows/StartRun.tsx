@@ -9,7 +9,7 @@ import { Field, Select, TextInput } from '../../design/Field.tsx'
 import { formOf, readForm } from '../../schema-form/form-state.ts'
 import type { Json } from '../../schema-form/json.ts'
 import { SchemaForm } from '../../schema-form/SchemaForm.tsx'
-import { useScope } from '../../shell/use-scope.ts'
+import { useScope, useSession } from '../../shell/use-scope.ts'
 import { type FlowSummary, startRun } from './flow-queries.ts'
 import styles from './StartRun.module.css'
 
@@ -24,7 +24,8 @@ export function StartRun({ flow, from }: { readonly flow: FlowSummary; readonly 
   const schema = (flow.inputSchema ?? null) as Json
   const [form, setForm] = useState(() => formOf(schema))
   useInputOf(from, (input) => setForm(formOf(schema, input)))
-  const [workspace, setWorkspace] = useState(scope === EVERY_WORKSPACE ? '' : scope)
+  const { defaultWorkspace } = useSession()
+  const [workspace, setWorkspace] = useState(scope === EVERY_WORKSPACE ? defaultWorkspace : scope)
   const [options, setOptions] = useState({ placement: '', env: '', delay: '', pool: '', idempotencyKey: '' })
   const [isTried, setTried] = useState(false)
   const set = (name: keyof typeof options) => (event: { target: { value: string } }) =>
@@ -75,7 +76,11 @@ export function StartRun({ flow, from }: { readonly flow: FlowSummary; readonly 
       )}
       <SchemaForm label="Input" form={form} onChange={setForm} problems={isTried ? reading.problems : []} />
       {scope === EVERY_WORKSPACE && (
-        <Field label="Workspace" error={shown.workspace}>
+        <Field
+          label="Workspace"
+          help="Whose run it is. Tokens of a workspace see its runs only."
+          error={shown.workspace}
+        >
           {(ids) => (
             <TextInput
               {...ids}

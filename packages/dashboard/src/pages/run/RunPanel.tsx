@@ -1,9 +1,7 @@
 import { Panel } from '../../design/Page.tsx'
-import { JsonPayload } from '../../json/JsonPayload.tsx'
-import { useScope } from '../../shell/use-scope.ts'
 import styles from './RunPanel.module.css'
+import { RunValue } from './RunValue.tsx'
 import { hasEnded, type RunDetail } from './run-queries.ts'
-import { inlineValue, loadRunValue } from './run-values.ts'
 import { StepPanel } from './StepPanel.tsx'
 
 export interface RunPanelProps {
@@ -29,17 +27,9 @@ export function RunPanel({ run, selected, task, onSelect }: RunPanelProps) {
 }
 
 function RunValues({ run }: { readonly run: RunDetail }) {
-  const scope = useScope()
-  const payload = (which: 'input' | 'output', bytes: number) => ({
-    bytes,
-    fileName: `${run.flow}-${run.runId.slice(-12)}-${which}`,
-    value: inlineValue(run[which], bytes),
-    load: (signal: AbortSignal) => loadRunValue(scope, run.runId, which, signal),
-    loadKey: [run.runId, which, run.endedAt],
-  })
   return (
     <div className={styles.parts}>
-      <JsonPayload title="Input" {...payload('input', run.inputBytes)} />
+      <RunValue run={run} which="input" bytes={run.inputBytes} />
       {run.outputBytes === null ? (
         <section className={styles.part}>
           <h3>Output</h3>
@@ -48,7 +38,7 @@ function RunValues({ run }: { readonly run: RunDetail }) {
           </p>
         </section>
       ) : (
-        <JsonPayload title="Output" {...payload('output', run.outputBytes)} />
+        <RunValue run={run} which="output" bytes={run.outputBytes} />
       )}
       <p className={styles.none}>Select a step for its attempts, its output and what went wrong.</p>
     </div>

@@ -128,7 +128,11 @@ function TaskRow({
         <span className={styles.index}>[{task.task}]</span>
         <Status status={task.status} isPlain />
         <span className={styles.error}>{task.error}</span>
-        {task.attempts.length > 1 && <span className={styles.attempts}>{task.attempts.length} attempts</span>}
+        {task.attempts.length > 1 && (
+          <span className={styles.attempts} title={`${task.attempts.length} attempts`}>
+            ×{task.attempts.length}
+          </span>
+        )}
         <span className={styles.took}>
           {task.startedAt !== null && <Duration from={task.startedAt} to={task.endedAt} />}
         </span>

@@ -49,7 +49,7 @@ const EVENTS: Readonly<Record<string, string>> = {
   runner_lost: 'runner lost',
   node_start: 'started',
   node_complete: 'completed',
-  node_retry: 'attempt ended, to be tried again',
+  node_retry: 'to be tried again',
   node_error: 'failed',
   node_skip: 'skipped',
   phase: 'phase',

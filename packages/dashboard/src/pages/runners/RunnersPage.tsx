@@ -36,7 +36,10 @@ export function RunnersPage() {
               rowKey={({ runnerId }) => runnerId}
               empty={
                 <EmptyState title="No runner was heard of within the last day.">
-                  <p>Start one with STARFLOW_ROLE=runner, or both. Flows on step queues need none.</p>
+                  <p>
+                    Start one with <code>npx starflow runner</code>; a server whose role is <code>both</code> is one
+                    too. Flows on step queues need none.
+                  </p>
                 </EmptyState>
               }
             />

@@ -188,7 +188,7 @@ export function RunList({ scope, filter, onChange }: RunListProps) {
       {selection.ids.size > 0 && (
         <BulkActions
           runs={runs.filter(({ runId }) => selection.ids.has(runId))}
-          onDone={() => setSelection(NOTHING_SELECTED)}
+          onDone={(ids) => setSelection({ ids: new Set(ids), anchor: null })}
         />
       )}
     </div>

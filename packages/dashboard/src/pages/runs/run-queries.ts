@@ -1,6 +1,8 @@
 import { answerOf, api } from '../../api/api-client.ts'
+import { errorText } from '../../api/api-error.ts'
 import type { operations } from '../../api/schema.d.ts'
 import { scopeHeader, type WorkspaceScope } from '../../api/scope.ts'
+import { type BulkOutcome, steerInTurns } from './bulk-result.ts'
 import type { RunFilter } from './run-filter.ts'
 import type { RunPage } from './run-pages.ts'
 
@@ -34,13 +36,6 @@ export function listRuns(asked: AskedRuns, cursor: string | null, signal: AbortS
   return answerOf(api.GET('/api/runs', { params: { query, header: scopeHeader(asked.scope) }, signal }))
 }
 
-/** What became of one run among many that were steered together. */
-export interface BulkOutcome {
-  readonly runId: string
-  readonly outcome: string
-  readonly error: string | null
-}
-
 /** Cancels or retries many runs, some at a time; tells how far it is. */
 export async function steerRuns(
   scope: WorkspaceScope,
@@ -48,21 +43,19 @@ export async function steerRuns(
   runIds: readonly string[],
   options: { readonly reason?: string | undefined; readonly onProgress: (done: number) => void },
 ): Promise<readonly BulkOutcome[]> {
-  const outcomes: BulkOutcome[] = []
   const params = { header: scopeHeader(scope) }
-  for (let start = 0; start < runIds.length; start += BULK_SIZE) {
-    const some = runIds.slice(start, start + BULK_SIZE)
-    const { runs } =
+  const steer = async (some: readonly string[]) => {
+    const answer =
       action === 'cancel'
-        ? await answerOf(
-            api.POST('/api/runs/cancel', {
-              params,
-              body: { runIds: some, ...(options.reason !== undefined && { reason: options.reason }) },
-            }),
-          )
-        : await answerOf(api.POST('/api/runs/retry', { params, body: { runIds: some } }))
-    outcomes.push(...runs)
-    options.onProgress(outcomes.length)
+        ? api.POST('/api/runs/cancel', {
+            params,
+            body: { runIds: [...some], ...(options.reason !== undefined && { reason: options.reason }) },
+          })
+        : api.POST('/api/runs/retry', { params, body: { runIds: [...some] } })
+    return (await answerOf<{ readonly runs: readonly BulkOutcome[] }>(answer)).runs
   }
-  return outcomes
+  return await steerInTurns(runIds, {
+    ...{ size: BULK_SIZE, steer, onProgress: options.onProgress },
+    reasonOf: (error) => errorText(error).title,
+  })
 }

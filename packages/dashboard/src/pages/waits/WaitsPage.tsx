@@ -9,6 +9,8 @@ import { Skeleton } from '../../design/Skeleton.tsx'
 import { RelativeTime, TimeUntil, useNow } from '../../design/Time.tsx'
 import { countOf } from '../../format/count.ts'
 import { useScope } from '../../shell/use-scope.ts'
+import { RunValue } from '../run/RunValue.tsx'
+import { runQuery } from '../run/run-queries.ts'
 import { WaitDecision } from './WaitDecision.tsx'
 import styles from './WaitsPage.module.css'
 import { MOST_WAITS, type OpenWait, waitsQuery } from './wait-queries.ts'
@@ -74,15 +76,18 @@ function Wait({
   return (
     <li className={styles.wait}>
       <div className={styles.line}>
-        <button type="button" className={styles.toggle} aria-expanded={isOpen} onClick={onToggle}>
-          <span className={classNames(styles.arrow, isOpen && styles.open)}>
-            <Icon name="chevron" />
-          </span>
-          <span className={styles.step}>{step}</span>
-          <span className={styles.flow}>
-            {flow} <span className={styles.placement}>{placement === 'queue' ? 'on step queues' : 'on a runner'}</span>
-          </span>
-        </button>
+        <h2 className={styles.heading}>
+          <button type="button" className={styles.toggle} aria-expanded={isOpen} onClick={onToggle}>
+            <span className={classNames(styles.arrow, isOpen && styles.open)}>
+              <Icon name="chevron" />
+            </span>
+            <span className={styles.step}>{step}</span>
+            <span className={styles.flow}>
+              {flow}{' '}
+              <span className={styles.placement}>{placement === 'queue' ? 'on step queues' : 'on a runner'}</span>
+            </span>
+          </button>
+        </h2>
         <span className={styles.times}>
           <span>
             opened <RelativeTime at={openedAt} />
@@ -94,11 +99,24 @@ function Wait({
         </Link>
       </div>
       {isOpen && (
-        <div className={styles.decision}>
+        <div className={styles.opened}>
           <WaitDecision runId={runId} step={step} />
+          <InputOfRun runId={runId} />
         </div>
       )}
     </li>
+  )
+}
+
+/** What the decision is about. */
+function InputOfRun({ runId }: { readonly runId: string }) {
+  const scope = useScope()
+  const { data: run, error, refetch } = useQuery(runQuery(scope, runId))
+  if (run !== undefined) return <RunValue run={run} which="input" bytes={run.inputBytes} />
+  return error === null ? (
+    <Skeleton lines={4} height="1.5rem" />
+  ) : (
+    <ErrorState error={error} onRetry={() => void refetch()} />
   )
 }
 

@@ -9,16 +9,19 @@ import * as schema from '../schemas.ts'
 const session = z.object({
   kind: z.enum(['operator', 'workspace']),
   workspace: schema.name.nullable().describe('Null: the operator, who names one per request.'),
+  defaultWorkspace: schema.name.describe(
+    'Where a form that starts runs may begin: the own one; for the operator that of webhooks and schedules.',
+  ),
   expiresAt: z.iso.datetime().nullable().describe('When the sign-in is over; null for a bearer token.'),
 })
 
 /** Signing in with a token, so that a page of the dashboard need not keep it. */
-export function sessionEndpoints(authenticator: Authenticator): Endpoint[] {
+export function sessionEndpoints(authenticator: Authenticator, defaultWorkspace: string): Endpoint[] {
   const tag = 'Session'
   const signedIn = (request: Pick<EndpointRequest, 'isSecure'>, caller: Caller) => {
     const { value, expiresAt } = authenticator.sessions.seal(caller)
     const headers = { 'set-cookie': cookie(request, value, new Date(expiresAt)) }
-    return { status: 200, body: viewOf(caller, expiresAt), headers }
+    return { status: 200, body: viewOf(caller, defaultWorkspace, expiresAt), headers }
   }
   return [
     endpoint({
@@ -46,7 +49,7 @@ export function sessionEndpoints(authenticator: Authenticator): Endpoint[] {
       ...{ id: 'getSession', method: 'get', path: '/api/session', tag, access: 'caller' },
       summary: 'Show who is signed in',
       answers: { 200: { description: 'Whoever sends the request.', schema: session } },
-      handle: async ({ caller, expiresAt }) => ({ status: 200, body: viewOf(caller!, expiresAt) }),
+      handle: async ({ caller, expiresAt }) => ({ status: 200, body: viewOf(caller!, defaultWorkspace, expiresAt) }),
     }),
     endpoint({
       ...{ id: 'signOut', method: 'delete', path: '/api/session', tag, access: 'caller' },
@@ -61,10 +64,12 @@ export function sessionEndpoints(authenticator: Authenticator): Endpoint[] {
   ]
 }
 
-function viewOf(caller: Caller, expiresAt: number | undefined): z.input<typeof session> {
+function viewOf(caller: Caller, defaultWorkspace: string, expiresAt: number | undefined): z.input<typeof session> {
+  const workspace = caller.kind === 'workspace' ? caller.workspaceId : null
   return {
     kind: caller.kind,
-    workspace: caller.kind === 'workspace' ? caller.workspaceId : null,
+    workspace,
+    defaultWorkspace: workspace ?? defaultWorkspace,
     expiresAt: expiresAt === undefined ? null : new Date(expiresAt).toISOString(),
   }
 }
