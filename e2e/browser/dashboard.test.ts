@@ -127,6 +127,11 @@ describe('every page is accessible and fits its window, in light and dark, wide 
       async () => (await world.server.operator.get('/api/queues')).body.queues as ListedQueue[],
       (queues) => queues.filter(({ troubles }) => troubles.length > 0).length === 2,
     )
+    // Somebody measures one of the functions from outside.
+    const [charge] = await sql<{ worker_id: string; execution_id: string }[]>`
+      select worker_id, execution_id from pgflow.workers where function_name = 'orderv2__charge'`
+    await core.reportUsage(charge!.worker_id, { tasks: 1600, cpuMs: null })
+    await core.reportCpu({ [charge!.execution_id]: 500 })
     await sql`select starflow.sample_queues()`
     await sql`
       insert into starflow.queue_samples
@@ -134,6 +139,16 @@ describe('every page is accessible and fits its window, in light and dark, wide 
       select queue_name, sampled_at - n * interval '1 minute', 40 + 30 * sin(n / 7.0), 4, 20, 1, 0, 60, 60
       from starflow.queue_samples, generate_series(1, 59) n where queue_name = 'orderv2__charge'`
   }, 60_000)
+
+  test('CPU per task stands beside functions and workers, and a dash says why there is none', async () => {
+    const page = await browser.open('/workers')
+    for (const label of ['Functions', 'Workers']) {
+      const table = page.getByRole('table', { name: label })
+      const cpuOf = (name: string) => table.getByRole('row').filter({ hasText: name }).first()
+      await cpuOf('orderv2__charge').getByText('0.31 ms').waitFor()
+      await cpuOf('orderv2__check').getByTitle('an edge function on hosted Supabase cannot measure itself').waitFor()
+    }
+  })
 
   test.each([
     ['overview', '/', 'importv1__fetch'],

@@ -224,6 +224,23 @@ describe('starflow workers, functions list and queues list', () => {
     ])
     expect((await text('functions', 'list')).stdout).toMatch(/orders__a +http +enabled/)
   })
+
+  test('show the CPU per task, and null where nobody has measured it', async () => {
+    const [workerId, executionId] = [randomUUID(), randomUUID()]
+    await core.registerWorker({ workerId, queueName: 'orders__a', functionName: 'orders__a', executionId })
+    await core.reportUsage(workerId, { tasks: 1600, cpuMs: null })
+    const unmeasured = { measuredWorkers: 0, cpuMsPerTask: null }
+    expect((await run('functions', 'list')).result.functions).toMatchObject([unmeasured])
+    await core.reportCpu({ [executionId]: 500 })
+    const figures = { cpuMsPerTask: 0.3125 }
+    expect((await run('workers')).result).toMatchObject({
+      workers: [{ workerId, executionId, tasks: 1600, workersInExecution: 1, cpuMs: 500, ...figures }],
+      functions: [{ functionName: 'orders__a', measuredWorkers: 1, ...figures }],
+    })
+    expect((await run('functions', 'list')).result.functions).toMatchObject([{ measuredWorkers: 1, ...figures }])
+    expect((await text('workers')).stdout).toMatch(/CPU\/task\n.* 1,600 +0\.31 ms\n/)
+    expect((await text('functions', 'list')).stdout).toMatch(/orders__a +http +enabled.* 0\.31 ms/)
+  })
 })
 
 test('starflow queues list knows no queue of a wait, which has none', async () => {

@@ -72,8 +72,9 @@ describe('step queues', async () => {
       inTrouble: [{ queue: 'ordersv2__check', troubles: ['no_worker'], depth: 1, liveWorkers: 0 }],
     })
     await core.trackWorkerFunction('ordersv2__check')
+    const [workerId, executionId] = [randomUUID(), randomUUID()]
     await core.registerWorker({
-      ...{ workerId: randomUUID(), queueName: 'ordersv2__check', functionName: 'ordersv2__check' },
+      ...{ workerId, executionId, queueName: 'ordersv2__check', functionName: 'ordersv2__check' },
     })
     const { body: after } = await until(
       () => shop.get('/api/overview'),
@@ -82,6 +83,20 @@ describe('step queues', async () => {
     expect(after.workers).toEqual({ live: 1 })
     expect((await shop.get('/api/functions')).body.functions).toMatchObject([
       { function: 'ordersv2__check', queues: ['ordersv2__check'], liveWorkers: 1, lives: 1, failedStarts: 0 },
+    ])
+    const seen = async () => {
+      const [workers, functions] = [await shop.get('/api/workers'), await shop.get('/api/functions')]
+      return [workers.body.workers[0], functions.body.functions[0]]
+    }
+    expect(await seen()).toMatchObject([
+      { workerId, executionId, tasks: 0, workersInExecution: 1, cpuMs: null, cpuMsPerTask: null },
+      { measuredWorkers: 0, cpuMsPerTask: null },
+    ])
+    await core.reportUsage(workerId, { tasks: 8, cpuMs: null })
+    await core.reportCpu({ [executionId]: 20 })
+    expect(await seen()).toMatchObject([
+      { tasks: 8, cpuMs: 20, cpuMsPerTask: 2.5 },
+      { measuredWorkers: 1, cpuMsPerTask: 2.5 },
     ])
   })
 

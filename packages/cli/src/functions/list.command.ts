@@ -1,7 +1,7 @@
 import { readFunctions } from '@starflow/core/operations'
 import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
 import type { Output } from '../output/output.ts'
-import { formatDuration, textTable } from '../output/text-table.ts'
+import { formatDuration, formatFineDuration, textTable } from '../output/text-table.ts'
 
 /** `starflow functions list`: the worker functions that the database knows. */
 export async function listFunctions(options: DatabaseOptions, output: Output): Promise<void> {
@@ -14,6 +14,7 @@ export async function listFunctions(options: DatabaseOptions, output: Output): P
         { title: 'live', align: 'right' } as const,
         { title: 'pinged', align: 'right' } as const,
         { title: 'tasks/life', align: 'right' } as const,
+        { title: 'CPU/task', align: 'right' } as const,
         { title: 'last error' },
       ],
     ],
@@ -29,6 +30,7 @@ export async function listFunctions(options: DatabaseOptions, output: Output): P
       String(each.liveWorkers),
       each.lastInvokedAt === null ? '' : `${formatDuration(Date.now() - each.lastInvokedAt.getTime())} ago`,
       each.tasksPerLife === null ? '' : each.tasksPerLife.toFixed(1),
+      each.cpuMsPerTask === null ? '' : formatFineDuration(each.cpuMsPerTask),
       each.lastError === null
         ? ''
         : `${each.failedStarts > 0 ? `${each.failedStarts} failed starts: ` : ''}${firstLine(each.lastError)}`,

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { withDatabaseOptions } from '../database/database-option.ts'
 import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
 import type { Output, OutputFor } from '../output/output.ts'
-import { formatDuration, textTable } from '../output/text-table.ts'
+import { formatCount, formatDuration, formatFineDuration, textTable } from '../output/text-table.ts'
 
 const SHOWN = 200
 /** Of the last error of a function; `--json` has all of it. */
@@ -15,7 +15,7 @@ export function addWorkersCommand(program: Command, outputFor: OutputFor): void 
     program
       .command('workers')
       .description(
-        'List the workers that live or are finishing, and the functions that host them with the error of their last start.',
+        'List the workers that live or are finishing, and the functions that host them with their CPU per task and the error of their last start.',
       )
       .option('--all', `also those that have stopped or fallen silent, the ${SHOWN} youngest`),
   ).action((options: DatabaseOptions & { all?: boolean; json?: boolean }) => runWorkers(options, outputFor(options)))
@@ -30,6 +30,7 @@ async function runWorkers(options: DatabaseOptions & { all?: boolean }, output: 
     [
       ...[{ title: 'worker' }, { title: 'function' }, { title: 'queue' }, { title: 'state' }],
       ...[{ title: 'age', align: 'right' } as const, { title: 'heard of', align: 'right' } as const],
+      ...[{ title: 'tasks', align: 'right' } as const, { title: 'CPU/task', align: 'right' } as const],
     ],
     workers.map((each) => [
       each.workerId,
@@ -38,6 +39,8 @@ async function runWorkers(options: DatabaseOptions & { all?: boolean }, output: 
       each.state,
       formatDuration(each.ageSeconds * 1000),
       `${formatDuration(each.heartbeatSecondsAgo * 1000)} ago`,
+      each.tasks === null ? '' : formatCount(each.tasks),
+      each.cpuMsPerTask === null ? '' : formatFineDuration(each.cpuMsPerTask),
     ]),
   )
   for (const line of workers.length === 0 ? ['No worker lives.'] : lines) output.line(line)
@@ -46,10 +49,11 @@ async function runWorkers(options: DatabaseOptions & { all?: boolean }, output: 
   for (const line of textTable(
     [
       ...[{ title: 'function' }, { title: 'start' }, { title: 'live workers', align: 'right' } as const],
-      ...[{ title: 'fence' }, { title: 'last error' }],
+      ...[{ title: 'CPU/task', align: 'right' } as const, { title: 'fence' }, { title: 'last error' }],
     ],
     functions.map((each) => [
       ...[each.functionName, each.startMode, String(each.liveWorkers)],
+      each.cpuMsPerTask === null ? '' : formatFineDuration(each.cpuMsPerTask),
       each.enabled ? '' : each.fencedBy === null ? (each.disabledReason ?? 'disabled') : `by ${each.fencedBy}`,
       each.lastError === null
         ? ''

@@ -37,3 +37,10 @@ export function formatDuration(milliseconds: number): string {
   const seconds = Math.round(milliseconds / 1_000)
   return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, '0')} s`
 }
+
+/** A duration of which fractions of a millisecond matter: 0.31 ms, 12.5 ms, 4.2 s. */
+export function formatFineDuration(milliseconds: number): string {
+  if (milliseconds < 9.995) return `${milliseconds.toFixed(2)} ms`
+  if (milliseconds < 99.95) return `${milliseconds.toFixed(1)} ms`
+  return formatDuration(milliseconds)
+}

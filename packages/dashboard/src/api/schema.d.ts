@@ -3739,6 +3739,19 @@ export interface operations {
                             startedAt: string;
                             ageSeconds: number;
                             heartbeatSecondsAgo: number;
+                            /** @description How many it has ended; null where it does not tell. */
+                            tasks: number | null;
+                            /**
+                             * Format: uuid
+                             * @description The isolate or process that it lives in.
+                             */
+                            executionId: string;
+                            /** @description How many live or lived there, this one among them. */
+                            workersInExecution: number;
+                            /** @description CPU of that isolate or process; null: nobody has measured it. */
+                            cpuMs: number | null;
+                            /** @description That CPU by the tasks of all workers in it; null: not measured, or no task yet. */
+                            cpuMsPerTask: number | null;
                         }[];
                     };
                 };
@@ -3832,6 +3845,10 @@ export interface operations {
                             lives: number;
                             /** @description What one of them did on average; null where that is not known, or its queues are shared. */
                             tasksPerLife: number | null;
+                            /** @description Of these lives, and of workers that go on since before: those whose isolate or process was measured. */
+                            measuredWorkers: number;
+                            /** @description CPU of these isolates and processes by the tasks done in them; null: none was measured, or had a task. */
+                            cpuMsPerTask: number | null;
                         }[];
                     };
                 };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { formatAge, formatDuration } from './duration.ts'
+import { formatAge, formatDuration, formatFineDuration } from './duration.ts'
 
 describe('a duration', () => {
   test.each([
@@ -35,4 +35,16 @@ describe('an age', () => {
   ])('of %d ms is %s', (ms, text) => {
     expect(formatAge(ms)).toBe(text)
   })
+})
+
+test.each([
+  [0, '0.00 ms'],
+  [0.314, '0.31 ms'],
+  [9.994, '9.99 ms'],
+  [9.996, '10.0 ms'],
+  [99.94, '99.9 ms'],
+  [99.96, '100 ms'],
+  [1_540, '1.5 s'],
+])('a fine duration of %d ms reads %s', (ms, text) => {
+  expect(formatFineDuration(ms)).toBe(text)
 })

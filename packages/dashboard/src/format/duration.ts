@@ -18,6 +18,12 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(hours / 24)} d ${hours % 24} h`
 }
 
+/** A duration of which fractions of a millisecond matter: `0.31 ms`, `12.5 ms`, then as any other. */
+export function formatFineDuration(ms: number): string {
+  if (ms < 9.995) return `${ms.toFixed(2)} ms`
+  return ms < 99.95 ? `${ms.toFixed(1)} ms` : formatDuration(ms)
+}
+
 /** An age in one unit, for times that tick: `now`, `12 s`, `3 m`, `2 h`, `4 d`. */
 export function formatAge(ms: number): string {
   if (!Number.isFinite(ms)) return '–'

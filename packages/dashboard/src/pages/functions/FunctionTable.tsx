@@ -6,6 +6,8 @@ import { Status } from '../../design/Status.tsx'
 import { type Column, Table, TwoLines } from '../../design/Table.tsx'
 import { RelativeTime } from '../../design/Time.tsx'
 import { countOf, formatCount, formatRate } from '../../format/count.ts'
+import { CpuFigure } from '../workers/CpuFigure.tsx'
+import { cpuOfFunction } from '../workers/cpu-per-task.ts'
 import { FenceButton } from './FenceButton.tsx'
 import styles from './FunctionTable.module.css'
 import { functionStatus } from './function-status.ts'
@@ -25,7 +27,7 @@ export function FunctionTable({
       rows={functions}
       rowKey={(row) => row.function}
       isMarked={isFailing}
-      minWidth="62rem"
+      minWidth="68rem"
       empty={<EmptyState title={empty} />}
     />
   )
@@ -39,7 +41,7 @@ export function isFailing({ failedStarts }: Pick<WorkerFunction, 'failedStarts'>
 const COLUMNS: readonly Column<WorkerFunction>[] = [
   {
     title: 'Function',
-    width: '25%',
+    width: '23%',
     cell: ({ function: name, queues, startMode }) => (
       <TwoLines below={belowName(name, queues, startMode)}>
         <span title={name}>{name}</span>
@@ -48,17 +50,17 @@ const COLUMNS: readonly Column<WorkerFunction>[] = [
   },
   {
     title: 'State',
-    width: '16%',
+    width: '14%',
     cell: (row) => (
       <TwoLines below={<Reason of={row} />}>
         <Status status={functionStatus(row)} isPlain={row.isEnabled} />
       </TwoLines>
     ),
   },
-  { title: 'Workers', width: '8%', isNumber: true, cell: ({ liveWorkers }) => formatCount(liveWorkers) },
+  { title: 'Workers', width: '7%', isNumber: true, cell: ({ liveWorkers }) => formatCount(liveWorkers) },
   {
     title: 'Started',
-    width: '13%',
+    width: '12%',
     isNumber: true,
     cell: ({ lives, tasksPerLife }) => (
       <TwoLines below={tasksPerLife === null ? undefined : `${formatRate(tasksPerLife)} tasks each`}>
@@ -66,13 +68,14 @@ const COLUMNS: readonly Column<WorkerFunction>[] = [
       </TwoLines>
     ),
   },
+  { title: 'CPU per task', width: '10%', isNumber: true, cell: (row) => <CpuFigure of={cpuOfFunction(row)} /> },
   {
     title: 'Last ping',
-    width: '10%',
+    width: '9%',
     isNumber: true,
     cell: ({ lastInvokedAt }) => (lastInvokedAt === null ? <None /> : <RelativeTime at={lastInvokedAt} />),
   },
-  { title: 'Last error', width: '20%', cell: (row) => <LastError of={row} /> },
+  { title: 'Last error', width: '17%', cell: (row) => <LastError of={row} /> },
   { title: 'Fence', width: '8%', isTitleHidden: true, isNumber: true, cell: (row) => <FenceButton of={row} /> },
 ]
 

@@ -15,7 +15,7 @@ import { formatCount, formatRate } from '../../format/count.ts'
 import { formatDuration } from '../../format/duration.ts'
 import { flowsQuery } from '../flows/flow-queries.ts'
 import { FunctionTable } from '../functions/FunctionTable.tsx'
-import { WORKER_COLUMNS } from '../workers/worker-columns.tsx'
+import { WORKER_COLUMNS, WORKERS_MIN_WIDTH } from '../workers/worker-columns.tsx'
 import { QueueHistory } from './QueueHistory.tsx'
 import { QueueState } from './QueueTable.tsx'
 import { type QueueRow, queueRows } from './queue-row.ts'
@@ -108,6 +108,7 @@ function Details({ row }: { readonly row: QueueRow }) {
             <Table<Worker>
               label="Workers"
               columns={WORKER_COLUMNS}
+              minWidth={WORKERS_MIN_WIDTH}
               rows={all.filter(({ queue }) => queue === row.queue)}
               rowKey={({ workerId }) => workerId}
               empty={<EmptyState title="No worker of this queue lives." />}

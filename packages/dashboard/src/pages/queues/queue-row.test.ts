@@ -12,6 +12,7 @@ const workerFunction = (name: string): WorkerFunction => ({
   ...{ function: name, isEnabled: true, isEnabledBeforeFence: null },
   ...{ fencedBy: null, fencedAt: null, disabledReason: null, startMode: 'http', queues: [name], liveWorkers: 1 },
   ...{ lastInvokedAt: null, failedStarts: 0, lastError: null, lastErrorAt: null, lives: 0, tasksPerLife: null },
+  ...{ measuredWorkers: 0, cpuMsPerTask: null },
 })
 const flow = (name: string, ...steps: string[]) => ({
   flow: name,

@@ -8,7 +8,7 @@ import { Loaded } from '../../design/Loaded.tsx'
 import { Page, Section } from '../../design/Page.tsx'
 import { Table } from '../../design/Table.tsx'
 import { FunctionTable, isFailing } from '../functions/FunctionTable.tsx'
-import { WORKER_COLUMNS } from './worker-columns.tsx'
+import { WORKER_COLUMNS, WORKERS_MIN_WIDTH } from './worker-columns.tsx'
 
 /** The workers of step queues and the functions that host them. */
 export function WorkersPage() {
@@ -58,6 +58,7 @@ export function WorkersPage() {
             <Table
               label="Workers"
               columns={WORKER_COLUMNS}
+              minWidth={WORKERS_MIN_WIDTH}
               rows={all.filter((each) => isWanted(each.function, each.queue))}
               rowKey={(row) => row.workerId}
               isMarked={({ state }) => state === 'silent'}

@@ -32,6 +32,13 @@ const listedFunction = workerFunction.extend({
     .number()
     .nullable()
     .describe('What one of them did on average; null where that is not known, or its queues are shared.'),
+  measuredWorkers: z
+    .int()
+    .describe('Of these lives, and of workers that go on since before: those whose isolate or process was measured.'),
+  cpuMsPerTask: z
+    .number()
+    .nullable()
+    .describe('CPU of these isolates and processes by the tasks done in them; null: none was measured, or had a task.'),
 })
 
 const historyParams = z.object({ queue: z.string().min(1).max(200).describe('The name of the queue.') })
@@ -193,6 +200,14 @@ export function queueEndpoints(operations: QueueOperations | undefined): Endpoin
                 startedAt: z.iso.datetime(),
                 ageSeconds: z.number(),
                 heartbeatSecondsAgo: z.number(),
+                tasks: z.int().nullable().describe('How many it has ended; null where it does not tell.'),
+                executionId: z.uuid().describe('The isolate or process that it lives in.'),
+                workersInExecution: z.int().describe('How many live or lived there, this one among them.'),
+                cpuMs: z.number().nullable().describe('CPU of that isolate or process; null: nobody has measured it.'),
+                cpuMsPerTask: z
+                  .number()
+                  .nullable()
+                  .describe('That CPU by the tasks of all workers in it; null: not measured, or no task yet.'),
               }),
             ),
           }),
@@ -223,6 +238,7 @@ export function queueEndpoints(operations: QueueOperations | undefined): Endpoin
             ...viewOf(row),
             ...{ startMode: row.startMode, queues: row.queues, liveWorkers: row.liveWorkers, lives: row.lives },
             ...{ failedStarts: row.failedStarts, lastError: row.lastError, tasksPerLife: row.tasksPerLife },
+            ...{ measuredWorkers: row.measuredWorkers, cpuMsPerTask: row.cpuMsPerTask },
             lastInvokedAt: schema.iso(row.lastInvokedAt),
             lastErrorAt: schema.iso(row.lastErrorAt),
           })),
