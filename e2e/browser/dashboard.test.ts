@@ -87,6 +87,9 @@ test('a function is fenced and restored, after asking', async () => {
   const isEnabled = async () =>
     (await sql`select enabled from pgflow.worker_functions where function_name = 'orderv2__wrap'`)[0]?.enabled
   await page.getByRole('button', { name: 'Fence orderv2__wrap' }).click()
+  await page.getByRole('heading', { name: /^Fence/ }).waitFor()
+  // It is opened from a cell of a table, where lines do not break.
+  expect(await page.getByRole('dialog').evaluate((dialog) => dialog.scrollWidth - dialog.clientWidth)).toBe(0)
   await page.getByRole('dialog').getByRole('button', { name: 'Fence', exact: true }).click()
   await page.getByRole('button', { name: 'Restore orderv2__wrap' }).waitFor()
   expect(await isEnabled()).toBe(false)

@@ -138,7 +138,7 @@ const TITLES = {
   no_worker: 'Work waits, and no worker lives',
   stalled: 'Tasks have stalled',
   waiting: 'Work waits for too long',
-  unsupported: 'Messages that no task knows',
+  unsupported: 'Unsupported messages',
 } as const
 
 function NoSuchQueue({ name }: { readonly name: string }) {

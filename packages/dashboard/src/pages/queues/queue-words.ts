@@ -29,5 +29,5 @@ export const TROUBLE_MEANING: Readonly<Record<QueueTrouble, string>> = {
   stalled: 'Tasks are past their recovery boundary: their worker was lost. They are given out again within seconds.',
   waiting: 'A message could have been taken for more than a minute. More workers, or more at a time, would help.',
   unsupported:
-    'Messages that no task knows. They are never taken, and stay: npx starflow queues unsupported shows and archives them.',
+    'No task knows these messages: no worker takes them, and they stay. npx starflow queues unsupported shows and archives them.',
 }
