@@ -99,7 +99,7 @@ export const DISTURBANCES: Readonly<Record<string, Disturbance>> = {
         first.child.kill('SIGKILL')
         await first.ended
       }
-      // A lost connection fails a rollout, which then is run again, as a person would.
+      // One that fails is run again, as a person would; it waits for one that was killed.
       for (let attempt = 1; attempt <= 5; attempt++) {
         if ((await rollOut(platform, flow).ended) === 0) return tally.add('rollouts')
         tally.add('rollouts run again')
@@ -165,5 +165,5 @@ export async function disturb(scene: Scene, stopped: AbortSignal): Promise<void>
 
 /** Undoes what may still be in force. Lifts also the fence of a rollout that was killed and not run again. */
 export async function restoreEverything({ platform, sql }: Pick<Scene, 'platform' | 'sql'>): Promise<void> {
-  await restore(sql, platform.starflow.functions)
+  await restore(sql, platform.starflow.functions, { force: true })
 }

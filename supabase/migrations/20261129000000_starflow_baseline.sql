@@ -4225,6 +4225,18 @@ comment on table pgflow.worker_functions is 'What hosts workers under one name. 
 comment on column pgflow.worker_functions.start_awaited_since is 'When the ping was sent that has to bring up a worker, since none lived; null when it is known how that went.';
 comment on column pgflow.worker_functions.start_request_id is 'That ping in pg_net: its answer is looked at.';
 
+-- Beside worker_functions and not in it: it is written every few seconds, and a start must not wait for that.
+create table pgflow.fence_holds (
+  function_name text not null,
+  hold_id uuid not null,
+  held_by text not null,
+  held_until timestamptz not null,
+  constraint fence_holds_pkey primary key (function_name),
+  constraint fence_holds_function_name_fkey
+    foreign key (function_name) references pgflow.worker_functions (function_name) on delete cascade
+);
+comment on table pgflow.fence_holds is 'Fences of rollouts and deploys that are at work: until held_until nobody else takes or lifts them. Whoever is at work prolongs it.';
+
 create table pgflow.worker_function_queues (
   function_name text not null,
   queue_name text not null,
@@ -4444,6 +4456,22 @@ begin
     (select f.debounce from pgflow.worker_functions f where f.function_name = p_worker.function_name));
 end $$;
 
+-- 60_worker/_lift_fence.sql
+-- Their rows are locked by the caller.
+create function pgflow._lift_fence(p_function_names text[])
+returns setof pgflow.worker_functions
+language plpgsql
+set search_path = ''
+as $$
+begin
+  update pgflow.worker_functions f set
+    enabled = f.enabled_before_fence, updated_at = pgflow.clock(), failed_starts = 0, start_awaited_since = null, start_request_id = null,
+    disabled_reason = case when f.enabled_before_fence then null else f.disabled_reason end,
+    enabled_before_fence = null, fenced_by = null, fenced_at = null
+  where f.function_name = any (p_function_names) and f.fenced_at is not null;
+  return query select f.* from pgflow.worker_functions f where f.function_name = any (p_function_names) order by f.function_name;
+end $$;
+
 -- 60_worker/_messages_without_task.sql
 create function pgflow._messages_without_task(p_queue_name text)
 returns table (msg_id bigint, read_ct integer, enqueued_at timestamptz, vt timestamptz)
@@ -4637,6 +4665,29 @@ begin
   return case when length(v_text) > 300 then left(v_text, 299) || '…' else nullif(v_text, '') end;
 end $$;
 
+-- 60_worker/_refuse_held_fence.sql
+-- Locks the holds of these functions, so that none is prolonged after it was found to be over, and refuses where one of them
+-- is another's and is not over. Their functions' rows are locked before, by the caller.
+create function pgflow._refuse_held_fence(p_function_names text[], p_message text, p_hint text, p_own uuid default null)
+returns void
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_held record;
+begin
+  perform from pgflow.fence_holds h where h.function_name = any (p_function_names) order by h.function_name for update;
+  select string_agg(distinct h.held_by, '", "') as holders, string_agg(h.function_name, ', ' order by h.function_name) as names,
+         ceil(extract(epoch from max(h.held_until) - pgflow.clock())) as seconds
+  into v_held
+  from pgflow.fence_holds h
+  where h.function_name = any (p_function_names) and h.held_until > pgflow.clock() and h.hold_id is distinct from p_own;
+  if v_held.names is not null then
+    perform pgflow._raise('SF632', format(p_message, v_held.holders),
+      format('It is at work on %s. Nothing was changed.', v_held.names), format(p_hint, v_held.seconds));
+  end if;
+end $$;
+
 -- 60_worker/_start_back_off.sql
 -- How far apart the pings of a function are whose last starts failed: 6 s, 12 s, … 5 min, with a debounce of 6 s.
 create function pgflow._start_back_off(p_debounce interval, p_failed_starts integer)
@@ -4770,6 +4821,25 @@ begin
     where f.function_name = any (enable_worker_functions.function_names) order by f.function_name;
 end $$;
 comment on function pgflow.enable_worker_functions(text[]) is 'Enables worker functions that were disabled by hand or by the halt policy. A fence stays until it is lifted.';
+
+-- 60_worker/end_fence_hold.sql
+-- What was taken or lifted meanwhile is no longer this hold's to lift.
+create function pgflow.end_fence_hold(hold_id uuid)
+returns setof pgflow.worker_functions
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_names text[];
+begin
+  perform from pgflow.worker_functions f
+  where f.function_name in (select h.function_name from pgflow.fence_holds h where h.hold_id = end_fence_hold.hold_id)
+  order by f.function_name for no key update;
+  with ended as (delete from pgflow.fence_holds h where h.hold_id = end_fence_hold.hold_id returning h.function_name)
+  select array_agg(e.function_name) into v_names from ended e;
+  return query select f.* from pgflow._lift_fence(v_names) f;
+end $$;
+comment on function pgflow.end_fence_hold(uuid) is 'Lifts the fence that hold_fence raised: enabled is again what it was before. Returns the rows; none where it is not held any longer.';
 
 -- 60_worker/ensure_workers.sql
 -- Every second from cron. Waits for nobody and makes nobody wait: a function is taken by an advisory lock, never by its
@@ -4982,6 +5052,49 @@ end $$;
 comment on function pgflow.flow_worker_functions(text) is
   'The complete set of worker functions of a flow: all that have registered for one of its queues, and those known under a queue''s name.';
 
+-- 60_worker/hold_fence.sql
+-- The fence of somebody who is at work: a rollout, a deploy. It is raised like any other, and remembers as any other, but until
+-- held_until nobody else takes or lifts it. The database's clock decides. Who holds it prolongs it (keep_fence_hold) and has to
+-- be done, with what it has started, before it is over: a hold that was not prolonged is another's to take.
+create function pgflow.hold_fence(function_names text[], fenced_by text, held_by text, hold_id uuid, hold_for interval)
+returns setof pgflow.worker_functions
+language plpgsql
+set search_path = ''
+as $$
+begin
+  perform pgflow._check_worker_functions(hold_fence.function_names);
+  perform from pgflow.worker_functions f where f.function_name = any (hold_fence.function_names)
+  order by f.function_name for no key update;
+  perform pgflow._refuse_held_fence(hold_fence.function_names, format('"%s" overlaps with "%%s".', replace(hold_fence.held_by, '%', '%%')),
+    'Wait until it is done, then run this again. One that was killed is over by itself within %s s.', hold_fence.hold_id);
+  return query select f.* from pgflow.fence_worker_functions(hold_fence.function_names, hold_fence.fenced_by) f;
+  insert into pgflow.fence_holds as h (function_name, hold_id, held_by, held_until)
+  select distinct n.name, hold_fence.hold_id, hold_fence.held_by, pgflow.clock() + hold_fence.hold_for
+  from unnest(hold_fence.function_names) as n(name)
+  on conflict on constraint fence_holds_pkey do update set
+    hold_id = excluded.hold_id, held_by = excluded.held_by, held_until = excluded.held_until;
+end $$;
+comment on function pgflow.hold_fence(text[], text, text, uuid, interval) is
+  'Fences worker functions for a rollout or deploy that is at work, which nobody else takes or lifts for so long. Refuses, by name, another one that is. Returns the rows.';
+
+-- 60_worker/keep_fence_hold.sql
+-- Also after it was over, as long as nobody has taken or lifted the fence meanwhile.
+create function pgflow.keep_fence_hold(hold_id uuid, hold_for interval)
+returns integer
+language plpgsql
+set search_path = ''
+as $$
+declare
+  v_kept integer;
+begin
+  perform from pgflow.fence_holds h where h.hold_id = keep_fence_hold.hold_id order by h.function_name for update;
+  update pgflow.fence_holds h set held_until = pgflow.clock() + keep_fence_hold.hold_for where h.hold_id = keep_fence_hold.hold_id;
+  get diagnostics v_kept = row_count;
+  return v_kept;
+end $$;
+comment on function pgflow.keep_fence_hold(uuid, interval) is
+  'Prolongs what hold_fence gave. Returns for how many functions: for those that are missing somebody else has taken or lifted the fence.';
+
 -- 60_worker/mark_worker_stopped.sql
 create function pgflow.mark_worker_stopped(worker_id uuid)
 returns void
@@ -5155,8 +5268,9 @@ comment on function pgflow.report_usage(uuid, integer, bigint) is
 
 -- 60_worker/restore_worker_functions.sql
 -- Puts back what the fence remembered and forgets it. What was deployed meanwhile is tried at once: failed starts of the
--- code before do not count. A function that is not fenced stays as it is.
-create function pgflow.restore_worker_functions(function_names text[])
+-- code before do not count. A function that is not fenced stays as it is. The fence of a rollout or deploy that is at work is not
+-- lifted from outside, unless by force: it would let old and new code run beside each other.
+create function pgflow.restore_worker_functions(function_names text[], force boolean default false)
 returns setof pgflow.worker_functions
 language plpgsql
 set search_path = ''
@@ -5165,15 +5279,16 @@ begin
   perform pgflow._check_worker_functions(restore_worker_functions.function_names);
   perform from pgflow.worker_functions f where f.function_name = any (restore_worker_functions.function_names)
   order by f.function_name for no key update;
-  update pgflow.worker_functions f set
-    enabled = f.enabled_before_fence, updated_at = pgflow.clock(), failed_starts = 0, start_awaited_since = null, start_request_id = null,
-    disabled_reason = case when f.enabled_before_fence then null else f.disabled_reason end,
-    enabled_before_fence = null, fenced_by = null, fenced_at = null
-  where f.function_name = any (restore_worker_functions.function_names) and f.fenced_at is not null;
-  return query select f.* from pgflow.worker_functions f
-    where f.function_name = any (restore_worker_functions.function_names) order by f.function_name;
+  if not restore_worker_functions.force then
+    perform pgflow._refuse_held_fence(restore_worker_functions.function_names, 'The fence cannot be lifted while "%s" is at work.',
+      'Wait until it is done. If it was killed, it is over by itself within %s s. By force (npx starflow restore NAME --force, force => true)'
+      || ' it is told to stop within 5 s, and what it deploys may come all the same.');
+  end if;
+  delete from pgflow.fence_holds h where h.function_name = any (restore_worker_functions.function_names);
+  return query select f.* from pgflow._lift_fence(restore_worker_functions.function_names) f;
 end $$;
-comment on function pgflow.restore_worker_functions(text[]) is 'Lifts the fence: enabled is again what it was before. Returns the rows. Twice is fine.';
+comment on function pgflow.restore_worker_functions(text[], boolean) is
+  'Lifts the fence: enabled is again what it was before. Refuses, by name, that of a rollout or deploy that is at work, unless by force. Returns the rows. Twice is fine.';
 
 -- 60_worker/setup_ensure_workers_cron.sql
 create function pgflow.setup_ensure_workers_cron(cron_interval text default '1 second')
@@ -8954,6 +9069,7 @@ alter table pgflow.dead_letters enable row level security;
 alter table pgflow.forgiven_reads enable row level security;
 alter table pgflow.workers enable row level security;
 alter table pgflow.worker_functions enable row level security;
+alter table pgflow.fence_holds enable row level security;
 alter table pgflow.worker_function_queues enable row level security;
 
 create policy definitions_are_readable on pgflow.flows for select using (true);

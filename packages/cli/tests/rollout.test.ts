@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,6 +9,7 @@ import { StarflowSql } from '@starflow/core'
 import { extractFlowShape, Flow, withStepQueues } from '@starflow/dsl'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { testDatabase } from '../../../tests/support/test-database.ts'
+import { starflow } from './support/run-starflow.ts'
 
 const PROGRAM = fileURLToPath(new URL('../bin/starflow.mjs', import.meta.url))
 const database = await testDatabase()
@@ -44,18 +45,28 @@ function rollout(...args: string[]) {
   return { child, ended }
 }
 
-/** A deploy command that says that it has begun, and ends when it is let go, or when whoever started it is gone. */
+/** A deploy command behind a shell, as npm starts it, that says that it has begun, and ends when it is let go. */
 function deployment() {
   const [begun, go] = [join(folder, `begun-${++count}`), join(folder, `go-${count}`)]
   const script = `
-    const { existsSync, writeFileSync } = require('node:fs')
-    const parent = process.ppid
-    writeFileSync(${JSON.stringify(begun)}, '')
-    setInterval(() => { if (process.ppid !== parent || existsSync(${JSON.stringify(go)})) process.exit() }, 20)`
+    const { existsSync, renameSync, writeFileSync } = require('node:fs')
+    writeFileSync(${JSON.stringify(`${begun}.new`)}, String(process.pid))
+    renameSync(${JSON.stringify(`${begun}.new`)}, ${JSON.stringify(begun)})
+    setInterval(() => { if (existsSync(${JSON.stringify(go)})) process.exit() }, 20)`
   return {
-    command: ['--', process.execPath, '-e', script],
+    command: ['--', 'sh', '-c', '"$0" "$@"; exit $?', process.execPath, '-e', script],
     hasBegun: () => until(() => existsSync(begun)),
+    /** Settles when its process is gone. */
+    isGone: () => until(() => !isAlive(Number(readFileSync(begun, 'utf8')))),
     letGo: () => writeFileSync(go, ''),
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
   }
 }
 
@@ -72,6 +83,8 @@ const register = async (functionName: string) => {
   await core.registerWorker({ workerId, queueName: functionName, functionName })
   return workerId
 }
+/** Whoever was killed is over by itself, by the database's clock. */
+const letHoldsRunOut = () => sql`update pgflow.fence_holds set held_until = now()`
 const beat = (workerId: string) => core.heartbeat(workerId)
 
 /** What a rollout found, and what must stand there in the end. */
@@ -132,12 +145,14 @@ describe('starflow rollout --flow', () => {
     expect((await functions()).map((each) => each.before)).toEqual([true, true, false])
 
     await core.markWorkerStopped(workerId)
+    await letHoldsRunOut()
     const deploying = rollout('--flow', 'orders', ...deploy.command)
     await deploy.hasBegun()
     deploying.child.kill('SIGKILL')
     await deploying.ended
     expect((await functions()).map((each) => each.before)).toEqual([true, true, false])
 
+    await letHoldsRunOut()
     expect(await rollout('--flow', 'orders', '--no-deploy').ended).toMatchObject({ exitCode: 0 })
     expect(await functions()).toEqual(AS_FOUND)
   }, 60_000)
@@ -154,6 +169,71 @@ describe('starflow rollout --flow', () => {
     expect(await functions()).toEqual(before)
     deploy.letGo()
     expect(await first.ended).toMatchObject({ exitCode: 0 })
+    expect(await functions()).toEqual(AS_FOUND)
+  })
+
+  test('killed, it takes its deploy with it, and the next one waits until it is over', async () => {
+    const deploy = deployment()
+    const first = rollout('--flow', 'orders', ...deploy.command)
+    await deploy.hasBegun()
+    first.child.kill('SIGKILL')
+    await deploy.isGone()
+    const second = rollout('--flow', 'orders', '--no-deploy')
+    // It has been refused, and looks.
+    await until(async () => {
+      const asked =
+        await sql`select from pg_stat_activity where application_name ~ '^rollout' and query ~ '"heldUntil"'`
+      return asked.length > 0
+    })
+    expect(second.child.exitCode).toBe(null)
+    await letHoldsRunOut()
+    expect(await second.ended).toMatchObject({ exitCode: 0 })
+    expect(await functions()).toEqual(AS_FOUND)
+  })
+
+  test('goes on when all of its connections are cut while it deploys', async () => {
+    const deploy = deployment()
+    const { ended } = rollout('--flow', 'orders', ...deploy.command)
+    await deploy.hasBegun()
+    const cut = await sql`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and application_name ~ '^(starflow$|rollout)'`
+    expect(cut.length).toBeGreaterThan(0)
+    expect(await rollout('--flow', 'orders', '--no-deploy').ended).toMatchObject({
+      exitCode: 1,
+      result: { error: { code: 'SF632' } },
+    })
+    deploy.letGo()
+    expect(await ended).toMatchObject({ exitCode: 0 })
+    expect(await functions()).toEqual(AS_FOUND)
+  })
+
+  test('its fence is lifted from outside by force only, and then its deploy is ended', async () => {
+    const deploy = deployment()
+    const { ended } = rollout('--flow', 'orders', ...deploy.command)
+    await deploy.hasBegun()
+    const restore = async (...args: string[]) => {
+      const { exitCode, stdout } = await starflow(
+        'restore',
+        '--flow',
+        'orders',
+        '--json',
+        '--database-url',
+        database.url,
+        ...args,
+      )
+      return { exitCode, result: JSON.parse(stdout) }
+    }
+    expect(await restore()).toMatchObject({
+      exitCode: 1,
+      result: {
+        error: { code: 'SF632', message: expect.stringMatching(/while "rollout of orders by \S+@.*" is at work/) },
+      },
+    })
+    expect((await functions()).every((each) => each.fencedBy === 'rollout of orders')).toBe(true)
+    expect(await restore('--force')).toMatchObject({ exitCode: 0 })
+    expect(await ended).toMatchObject({ exitCode: 1, result: { error: { code: 'SF637' } } })
+    await deploy.isGone()
     expect(await functions()).toEqual(AS_FOUND)
   })
 

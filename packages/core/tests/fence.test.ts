@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { testDatabase } from '../../../tests/support/test-database.ts'
 import { StarflowSql } from '../src/index.ts'
+import { untilBlocked } from './support/blocked.ts'
 import { CompiledFlow } from './support/compiled-flow.ts'
-import { refusal } from './support/refusal.ts'
+import { type Refusal, refusal } from './support/refusal.ts'
 import { shape } from './support/shape.ts'
 
 const database = await testDatabase()
@@ -120,6 +121,109 @@ describe('restore_worker_functions', () => {
 
   test('refuses a name that is not known', async () => {
     expect(await refusal(restore(['nope']))).toMatchObject({ code: 'SF422' })
+  })
+})
+
+describe('hold_fence', () => {
+  const hold = (names: string[], heldBy: string, holdId: string, fencedBy = 'rollout') =>
+    sql<FunctionRow[]>`select * from pgflow.hold_fence(${names}, ${fencedBy}, ${heldBy}, ${holdId}, '30 s')`
+  const keep = async (holdId: string) =>
+    (await sql`select pgflow.keep_fence_hold(${holdId}, '30 s') as kept`)[0]!.kept as number
+  const end = async (holdId: string) =>
+    (await sql<FunctionRow[]>`select * from pgflow.end_fence_hold(${holdId})`).map((row) => row.function_name)
+  const runOut = () => sql`update pgflow.fence_holds set held_until = pgflow.clock()`
+  const [ONE, TWO] = [randomUUID(), randomUUID()]
+
+  test('fences, and ends with what the fence found', async () => {
+    await disable('b')
+    expect(await hold(['a', 'b'], 'ana', ONE)).toMatchObject([
+      { function_name: 'a', enabled: false, enabled_before_fence: true, fenced_by: 'rollout' },
+      { function_name: 'b', enabled: false, enabled_before_fence: false },
+    ])
+    expect(await keep(ONE)).toBe(2)
+    expect(await end(ONE)).toEqual(['a', 'b'])
+    expect((await functions()).map((row) => [row.enabled, row.fenced_by])).toEqual([
+      [true, null],
+      [false, null],
+      [true, null],
+    ])
+    expect([await keep(ONE), await end(ONE)]).toEqual([0, []])
+  })
+
+  test('is refused by name while another one is at work, also under the same name of a fence, and then changes nothing', async () => {
+    await hold(['a'], '100% ana', ONE)
+    const before = await functions()
+    for (const fencedBy of ['rollout', 'deploy']) {
+      const refused = await refusal(hold(['a', 'b'], 'b%s', TWO, fencedBy))
+      expect(refused).toMatchObject({ code: 'SF632', message: '"b%s" overlaps with "100% ana".' })
+      expect(refused.detail).toBe('It is at work on a. Nothing was changed.')
+      expect(refused.hint).toMatch(/by itself within (29|30) s\.$/)
+    }
+    expect(await functions()).toEqual(before)
+    expect(await keep(ONE)).toBe(1)
+  })
+
+  test('that has run out is another one’s to take, with the first memory; who had it is told, and lifts nothing', async () => {
+    await disable('b')
+    await hold(['a', 'b'], 'ana', ONE)
+    await runOut()
+    expect((await hold(['b', 'a'], 'ben', TWO)).map((row) => row.enabled_before_fence)).toEqual([true, false])
+    expect([await keep(ONE), await end(ONE)]).toEqual([0, []])
+    expect((await functions()).map((row) => row.fenced_by)).toEqual(['rollout', 'rollout', null])
+    expect(await end(TWO)).toEqual(['a', 'b'])
+  })
+
+  test('that has run out goes on where nobody took it', async () => {
+    await hold(['a'], 'ana', ONE)
+    await runOut()
+    expect(await keep(ONE)).toBe(1)
+    expect(await refusal(hold(['a'], 'ben', TWO))).toMatchObject({ code: 'SF632' })
+  })
+
+  test('that is prolonged at the moment at which another one would take it is kept', async () => {
+    await hold(['a'], 'ana', ONE)
+    await runOut()
+    const taker = database.connect({ settings: { application_name: 'taker' } })
+    let taking: Promise<Refusal> | undefined
+    await sql.begin(async (keeper) => {
+      await keeper`select pgflow.keep_fence_hold(${ONE}, '30 s')`
+      taking = refusal(taker`select pgflow.hold_fence('{a}', 'rollout', 'ben', ${TWO}, '30 s')`)
+      await untilBlocked(sql, 'taker')
+    })
+    expect(await taking).toMatchObject({ code: 'SF632' })
+  })
+
+  test('is not lifted from outside while it is at work, unless by force, which it is told', async () => {
+    await hold(['a', 'b'], 'rollout of orders by ana', ONE)
+    const before = await functions()
+    const refused = await refusal(restore(['b', 'c']))
+    expect(refused).toMatchObject({
+      code: 'SF632',
+      message: 'The fence cannot be lifted while "rollout of orders by ana" is at work.',
+      detail: 'It is at work on b. Nothing was changed.',
+    })
+    expect(refused.hint).toContain('npx starflow restore NAME --force')
+    expect(await functions()).toEqual(before)
+
+    await sql`select pgflow.restore_worker_functions('{b}', force => true)`
+    expect((await functions()).map((row) => row.fenced_by)).toEqual(['rollout', null, null])
+    expect(await keep(ONE)).toBe(1)
+    expect(await end(ONE)).toEqual(['a'])
+  })
+
+  test('of one that was killed is lifted from outside once it has run out', async () => {
+    await hold(['a'], 'ana', ONE)
+    await runOut()
+    expect(await restore(['a'])).toMatchObject([{ enabled: true, fenced_by: null }])
+    expect(await keep(ONE)).toBe(0)
+  })
+
+  test('makes no worker wait that registers meanwhile', async () => {
+    await hold(['a'], 'ana', ONE)
+    await sql.begin(async (keeper) => {
+      await keeper`select pgflow.keep_fence_hold(${ONE}, '30 s')`
+      expect(await core.registerWorker({ workerId: randomUUID(), queueName: 'a', functionName: 'a' })).toBe('fenced')
+    })
   })
 })
 

@@ -427,6 +427,12 @@ const FUNCTIONS: Readonly<Record<string, readonly [parameters: string, returns: 
   flow_data_summary: ['flow_slug text', 'jsonb'],
   fence_worker_functions: ['function_names text[], fenced_by text', 'SETOF pgflow.worker_functions'],
   restore_worker_functions: ['function_names text[]', 'SETOF pgflow.worker_functions'],
+  hold_fence: [
+    'function_names text[], fenced_by text, held_by text, hold_id uuid, hold_for interval',
+    'SETOF pgflow.worker_functions',
+  ],
+  keep_fence_hold: ['hold_id uuid, hold_for interval', 'integer'],
+  end_fence_hold: ['hold_id uuid', 'SETOF pgflow.worker_functions'],
   deprecate_workers: ['function_names text[]', 'integer'],
   drained: ['function_names text[]', 'boolean'],
 }

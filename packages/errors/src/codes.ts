@@ -97,6 +97,7 @@ export const ERROR_CODES = {
   SF634: 'DeployFailedError',
   SF635: 'SupabaseCliMissingError',
   SF636: 'VersionNotReadyError',
+  SF637: 'FenceHoldLostError',
   SF641: 'RunInUseError',
   SF642: 'RunDecisionRefusedError',
   SF643: 'WaitNotOpenError',

@@ -145,6 +145,18 @@ describe('an operator', () => {
     ])
   })
 
+  test('lifts no fence of a rollout that is at work, unless by force', async () => {
+    await sql`
+      select pgflow.hold_fence('{orders-worker}', 'rollout', 'rollout by ana', ${randomUUID()}, '1 hour')`
+    const refused = await server.operator.post('/api/functions/orders-worker/restore')
+    expect(refused).toMatchObject({
+      status: 409,
+      body: { error: { code: 'SF632', message: expect.stringContaining('rollout by ana') } },
+    })
+    const forced = await server.operator.post('/api/functions/orders-worker/restore', { force: true })
+    expect(forced.body).toMatchObject({ isEnabled: true, fencedBy: null })
+  })
+
   test('fences a worker function and restores it; nobody else’s name may fence it meanwhile', async () => {
     const fenced = await server.operator.post('/api/functions/orders-worker/fence', { by: 'ana' })
     expect(fenced.body).toMatchObject({

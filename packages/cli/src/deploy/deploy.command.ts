@@ -1,5 +1,5 @@
 import { findFunctions } from '@starflow/core/operations'
-import { StarflowError } from '@starflow/errors'
+import { isStarflowError, StarflowError } from '@starflow/errors'
 import type { Command } from 'commander'
 import type { Sql } from 'postgres'
 import { withDatabaseOptions } from '../database/database-option.ts'
@@ -48,7 +48,6 @@ async function runDeploy(names: readonly string[], options: DeployOptions, outpu
     ...(options.profile === undefined ? [] : ['--profile', options.profile]),
   ])
   const interruption = untilInterrupted()
-  let restored: readonly string[] = []
   try {
     await withDatabase(options, async ({ sql, url }) => {
       const known = new Set((await findFunctions(sql)).map((each) => each.functionName))
@@ -65,35 +64,30 @@ async function runDeploy(names: readonly string[], options: DeployOptions, outpu
       for (const name of added) await sql`select pgflow.track_worker_function(${name})`
       const deployment = whileFenced(
         {
-          sql,
-          databaseUrl: url,
-          functionNames,
-          fencedBy: FENCED_BY,
-          holder: `${FENCED_BY} by ${operatorName()}`,
-          onFenced: () => output.line(`fenced    ${functionNames.join(', ')}`),
-          onRestored: (functions) => {
-            restored = functions.map((each) => each.functionName)
-            output.line(`restored  ${restored.length} functions`)
-          },
+          ...{ databaseUrl: url, functionNames, fencedBy: FENCED_BY, output },
+          heldBy: `${FENCED_BY} by ${operatorName()}`,
+          signal: interruption.signal,
         },
-        async () => {
+        async (signal) => {
           output.line(`deploying ${plan.command}`)
           await runCommand(command, {
             cwd: project.root,
-            signal: interruption.signal,
+            signal,
             onLine: (line) => showDeployLine(line, output),
           })
         },
       )
-      await deployment.catch(async (error: unknown) => {
+      const functions = await deployment.catch(async (error: unknown) => {
         await forgetUnseen(sql, added)
         throw error
       })
+      const restored = functions.map((each) => each.functionName)
+      output.line(`restored  ${restored.length} functions`)
       output.result({ ...plan, isDryRun: false, restored })
       output.line('\nDeployed. The next pings start the new workers. See: npx starflow coverage')
     })
   } catch (error) {
-    if (!interruption.signal.aborted) throw error
+    if (!interruption.signal.aborted || isStarflowError(error, 'SF637')) throw error
     output.problem('Interrupted. What was deployed until then is deployed; the fence is lifted.')
     throw new CommandEnded(EXIT_CODES.interrupted)
   } finally {

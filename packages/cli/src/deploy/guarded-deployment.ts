@@ -1,33 +1,40 @@
-import { type FencedFunction, fence, restore } from '@starflow/core/operations'
-import type { Sql } from 'postgres'
-import { withRolloutLock } from '../operations/rollout-lock.ts'
+import { randomUUID } from 'node:crypto'
+import type { FencedFunction } from '@starflow/core/operations'
+import { whileHeld } from '../operations/fence-hold.ts'
+import type { Output } from '../output/output.ts'
 
 export interface GuardedDeployment {
-  readonly sql: Sql
   readonly databaseUrl: string
   readonly functionNames: readonly string[]
   /** Under this name the functions are fenced. The same name may go on where a killed one has stopped. */
   readonly fencedBy: string
   /** What others are told who overlap with this: the fence's name and the person. */
-  readonly holder: string
-  readonly onFenced: (functions: readonly FencedFunction[]) => void
-  readonly onRestored: (functions: readonly FencedFunction[]) => void
+  readonly heldBy: string
+  readonly signal: AbortSignal
+  readonly output: Output
 }
 
 /**
  * Does `work` while worker functions are fenced, and restores what the fence recorded whether it succeeds or fails. Killed
  * in between, it leaves the record: the next one of that name keeps it and restores it.
  *
- * @throws StarflowError SF632 an overlapping one, SF421 a fence of somebody else, SF422; and what `work` throws
+ * @returns what was restored
+ * @throws StarflowError SF632 an overlapping one, SF421 a fence of somebody else, SF422, SF637; and what `work` throws
  */
-export async function whileFenced(deployment: GuardedDeployment, work: () => Promise<void>): Promise<void> {
-  const { sql, functionNames, fencedBy, holder } = deployment
-  await withRolloutLock({ url: deployment.databaseUrl, functionNames, holder }, async () => {
-    deployment.onFenced(await fence(sql, functionNames, fencedBy))
-    try {
-      await work()
-    } finally {
-      deployment.onRestored(await restore(sql, functionNames))
-    }
-  })
+export async function whileFenced(
+  { databaseUrl, signal, output, ...hold }: GuardedDeployment,
+  work: (signal: AbortSignal) => Promise<void>,
+): Promise<readonly FencedFunction[]> {
+  return await whileHeld(
+    {
+      ...{ url: databaseUrl, signal },
+      hold: { ...hold, holdId: randomUUID() },
+      onWaiting: (holds) =>
+        output.line(
+          `waiting   until it is clear whether ${holds.map((each) => each.heldBy).join(', ')} is still at work`,
+        ),
+      onFenced: () => output.line(`fenced    ${hold.functionNames.join(', ')}`),
+    },
+    work,
+  )
 }

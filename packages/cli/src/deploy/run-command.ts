@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 import { StarflowError } from '@starflow/errors'
 
 /** A command that deploys: a program with its arguments, run without a shell. */
@@ -13,26 +14,32 @@ export interface RunCommandOptions {
   readonly cwd: string
   /** Each line that the command prints, of both streams. */
   readonly onLine: (line: string) => void
-  /** Ends the command with SIGTERM. */
+  /** Ends the command: with SIGTERM, and with SIGKILL what is left 5 s later. */
   readonly signal: AbortSignal
 }
 
 const KEPT_LINES = 20
+/** Ends the command also when this process is killed. */
+const GUARD = fileURLToPath(new URL('../../bin/guarded-command.mjs', import.meta.url))
 
 /**
- * Runs a deploy command to its end.
+ * Runs a deploy command to its end, and with it all that it has started: none of it outlives this process by more than 5 s.
  *
  * @throws StarflowError SF634 when it cannot be started or does not end with exit code 0
  */
 export async function runCommand(command: DeployCommand, options: RunCommandOptions): Promise<void> {
+  options.signal.throwIfAborted()
   const lines: string[] = []
   const outcome = await new Promise<{ exitCode: number | null; signal: string | null; error?: Error }>((resolve) => {
-    const child = spawn(command.program, command.args, {
+    const child = spawn(process.execPath, [GUARD, command.program, ...command.args], {
       cwd: options.cwd,
       env: { ...process.env, ...command.env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: 'pipe',
+      detached: true,
     })
-    const stop = () => child.kill('SIGTERM')
+    // It may be gone already.
+    child.stdin.on('error', () => {})
+    const stop = () => child.stdin.end()
     options.signal.addEventListener('abort', stop, { once: true })
     for (const stream of [child.stdout, child.stderr]) {
       eachLine(stream, (line) => {

@@ -69,7 +69,7 @@ async function checkMigrated(sql: Sql): Promise<Finding[]> {
     'pgflow.ensure_flow_compiled(text, jsonb, text, jsonb, text, interval)',
     'pgflow.settle_and_claim(uuid, jsonb, text, text, integer, text, text)',
     'pgflow.register_worker(uuid, text, text, text, uuid)',
-    'pgflow.fence_worker_functions(text[], text)',
+    'pgflow.hold_fence(text[], text, text, uuid, interval)',
     'pgflow.requeue_stalled_tasks()',
   ]
   const [row] = await sql<[{ missing: string[] }]>`

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isConnectionLoss } from '@starflow/core'
 import { StarflowError } from '@starflow/errors'
 import type { Sql } from 'postgres'
 
@@ -30,21 +31,44 @@ export async function aliveWorkers(sql: Sql, functionNames: readonly string[]): 
 }
 
 /**
- * Tells the workers of these functions to end and waits until none lives. A worker that comes up meanwhile is told too.
+ * Tells the workers of these functions to end and waits until none lives. A worker that comes up meanwhile is told too. A lost
+ * connection only makes it look again.
  *
  * @throws StarflowError SF633 when some still live after the timeout; AbortError when the signal comes first
  */
 export async function drain(sql: Sql, functionNames: readonly string[], options: DrainOptions): Promise<void> {
   const deadline = performance.now() + options.timeoutMs
   let shown = -1
-  for (;;) {
+  const look = async () => {
     await sql`select pgflow.deprecate_workers(${[...functionNames]})`
-    const alive = await aliveWorkers(sql, functionNames)
-    if (alive.length !== shown) options.onProgress(alive)
-    shown = alive.length
-    if (alive.length === 0) return
-    if (performance.now() >= deadline) throw drainTimeout(alive, options.timeoutMs)
+    return await aliveWorkers(sql, functionNames)
+  }
+  for (;;) {
+    const alive = await unlessAborted(look(), options.signal).catch((error: unknown) => {
+      if (!isConnectionLoss(error) || performance.now() >= deadline) throw error
+    })
+    if (alive !== undefined) {
+      if (alive.length !== shown) options.onProgress(alive)
+      shown = alive.length
+      if (alive.length === 0) return
+      if (performance.now() >= deadline) throw drainTimeout(alive, options.timeoutMs)
+    }
     await sleep(POLL_MS, undefined, { signal: options.signal })
+  }
+}
+
+/** A question may hang, on a network that went away without a word. */
+async function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
+  const over = new AbortController()
+  const aborted = new Promise<never>((_, reject) => {
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort, { once: true, signal: over.signal })
+  })
+  try {
+    return await Promise.race([answer, aborted])
+  } finally {
+    over.abort()
   }
 }
 

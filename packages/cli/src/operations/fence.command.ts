@@ -11,6 +11,7 @@ interface FenceOptions extends DatabaseOptions {
   readonly flow?: string
   readonly by?: string
   readonly enable?: boolean
+  readonly force?: boolean
   readonly json?: boolean
 }
 
@@ -30,6 +31,7 @@ export function addFenceCommands(program: Command, outputFor: OutputFor): void {
       .description('Lift the fence of worker functions: each is enabled or disabled again as the fence found it.')
       .argument('[names...]', 'worker functions')
       .option('--flow <slug>', 'all worker functions of a flow')
+      .option('--force', 'also while a rollout or deploy is at work on one of them: it is told to stop')
       .option('--enable', 'enable also those that were disabled by hand or by the halt policy'),
   ).action((names: string[], options: FenceOptions) => runRestore(names, options, outputFor(options)))
 }
@@ -49,7 +51,7 @@ async function runRestore(names: readonly string[], options: FenceOptions, outpu
   await withDatabase(options, async ({ sql }) => {
     const set = await workerFunctionSet(sql, names, options.flow)
     const found = new Map((await findFunctions(sql, set)).map((each) => [each.functionName, each.fencedBy]))
-    const restored = await restore(sql, set)
+    const restored = await restore(sql, set, { force: options.force === true })
     const functions = options.enable === true ? await enable(sql, set) : restored
     output.result({ functions })
     for (const line of functionLines(functions)) output.line(line)

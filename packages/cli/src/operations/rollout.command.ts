@@ -1,5 +1,5 @@
 import { findFunctions } from '@starflow/core/operations'
-import { StarflowError } from '@starflow/errors'
+import { isStarflowError, StarflowError } from '@starflow/errors'
 import type { Command } from 'commander'
 import { withDatabaseOptions } from '../database/database-option.ts'
 import { type Database, type DatabaseOptions, withDatabase } from '../database/open-database.ts'
@@ -10,7 +10,7 @@ import { CommandEnded } from '../output/command-ended.ts'
 import { EXIT_CODES } from '../output/exit-codes.ts'
 import type { Output, OutputFor } from '../output/output.ts'
 import { formatNumberOf } from '../output/text-table.ts'
-import { type Interruption, untilInterrupted } from '../output/until-interrupted.ts'
+import { untilInterrupted } from '../output/until-interrupted.ts'
 import { loadProject } from '../project/project.ts'
 import { timeoutSeconds } from './await-coverage.ts'
 import { aliveWorkers, drain } from './drain.ts'
@@ -59,10 +59,10 @@ async function runRollout(command: readonly string[], options: RolloutOptions, o
     await withDatabase(options, async (database) => {
       if (options.to !== undefined)
         await rollOutVersion(database.sql, { ...options, to: options.to }, output, interruption.signal)
-      else await replaceInPlace(database, command, options, output, interruption)
+      else await replaceInPlace(database, command, options, output, interruption.signal)
     })
   } catch (error) {
-    if (!interruption.signal.aborted) throw error
+    if (!interruption.signal.aborted || isStarflowError(error, 'SF637')) throw error
     output.problem('Interrupted. The fence is lifted, as it was found.')
     throw new CommandEnded(EXIT_CODES.interrupted)
   } finally {
@@ -75,7 +75,7 @@ async function replaceInPlace(
   command: readonly string[],
   options: RolloutOptions,
   output: Output,
-  { signal }: Interruption,
+  interruption: AbortSignal,
 ): Promise<void> {
   const { sql } = database
   const project = await loadProject(process.cwd())
@@ -106,22 +106,13 @@ async function replaceInPlace(
   }
 
   let drained = 0
-  await whileFenced(
+  const restored = await whileFenced(
     {
-      sql,
-      databaseUrl: database.url,
-      functionNames,
-      fencedBy,
-      holder: `${fencedBy} by ${operatorName()}`,
-      onFenced: () => output.line(`fenced    ${functionNames.join(', ')}`),
-      onRestored: (functions) => {
-        const disabled = functions.filter((each) => !each.enabled).map((each) => each.functionName)
-        output.line(
-          `restored  ${formatNumberOf(functions.length, 'function')}${disabled.length === 0 ? '' : `; disabled as before: ${disabled.join(', ')}`}`,
-        )
-      },
+      ...{ databaseUrl: database.url, functionNames, fencedBy, output },
+      heldBy: `${fencedBy} by ${operatorName()}`,
+      signal: interruption,
     },
-    async () => {
+    async (signal) => {
       await drain(sql, functionNames, {
         timeoutMs: options.drainTimeout * 1000,
         signal,
@@ -142,6 +133,10 @@ async function replaceInPlace(
         onLine: (line) => showDeployLine(line, output),
       })
     },
+  )
+  const disabled = restored.filter((each) => !each.enabled).map((each) => each.functionName)
+  output.line(
+    `restored  ${formatNumberOf(restored.length, 'function')}${disabled.length === 0 ? '' : `; disabled as before: ${disabled.join(', ')}`}`,
   )
   output.result({ ...plan, isDryRun: false, drainedWorkers: drained })
   output.line('\nThe next pings start the new workers. See: npx starflow coverage')

@@ -54,6 +54,18 @@ comment on table pgflow.worker_functions is 'What hosts workers under one name. 
 comment on column pgflow.worker_functions.start_awaited_since is 'When the ping was sent that has to bring up a worker, since none lived; null when it is known how that went.';
 comment on column pgflow.worker_functions.start_request_id is 'That ping in pg_net: its answer is looked at.';
 
+-- Beside worker_functions and not in it: it is written every few seconds, and a start must not wait for that.
+create table pgflow.fence_holds (
+  function_name text not null,
+  hold_id uuid not null,
+  held_by text not null,
+  held_until timestamptz not null,
+  constraint fence_holds_pkey primary key (function_name),
+  constraint fence_holds_function_name_fkey
+    foreign key (function_name) references pgflow.worker_functions (function_name) on delete cascade
+);
+comment on table pgflow.fence_holds is 'Fences of rollouts and deploys that are at work: until held_until nobody else takes or lifts them. Whoever is at work prolongs it.';
+
 create table pgflow.worker_function_queues (
   function_name text not null,
   queue_name text not null,

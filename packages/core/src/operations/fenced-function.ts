@@ -16,9 +16,17 @@ export async function fence(sql: Sql, names: readonly string[], by: string): Pro
   return await sql<FencedFunction[]>`select ${columns(sql)} from pgflow.fence_worker_functions(${[...names]}, ${by})`
 }
 
-/** Puts back what the fence found. Twice is fine. */
-export async function restore(sql: Sql, names: readonly string[]): Promise<FencedFunction[]> {
-  return await sql<FencedFunction[]>`select ${columns(sql)} from pgflow.restore_worker_functions(${[...names]})`
+/**
+ * Puts back what the fence found. Twice is fine. Refused by name (SF632) while a rollout or deploy is at work on one of them,
+ * unless by force.
+ */
+export async function restore(
+  sql: Sql,
+  names: readonly string[],
+  { force = false }: { readonly force?: boolean } = {},
+): Promise<FencedFunction[]> {
+  return await sql<FencedFunction[]>`
+    select ${columns(sql)} from pgflow.restore_worker_functions(${[...names]}, ${force})`
 }
 
 /** Enables functions that were disabled by hand or by the halt policy; a fence stays. */
@@ -34,7 +42,8 @@ export async function findFunctions(sql: Sql, names?: readonly string[]): Promis
     where ${wanted}::text[] is null or function_name = any (${wanted}::text[]) order by function_name`
 }
 
-function columns(sql: Sql) {
+/** The columns of a {@link FencedFunction}. */
+export function columns(sql: Sql) {
   return sql`function_name as "functionName", enabled, enabled_before_fence as "enabledBeforeFence",
     fenced_by as "fencedBy", fenced_at as "fencedAt", disabled_reason as "disabledReason"`
 }

@@ -8,6 +8,14 @@ export {
   setFlowPaused,
 } from './compiled-flow.ts'
 export { coverageProblem, type RouteCoverage, readCoverage, workerProblem } from './coverage.ts'
+export {
+  endFenceHold,
+  type FenceHold,
+  holdFence,
+  keepFenceHold,
+  type LivingHold,
+  livingHolds,
+} from './fence-hold.ts'
 export { enable, type FencedFunction, fence, findFunctions, restore } from './fenced-function.ts'
 export { type ListedFunction, readFunctions } from './function-list.ts'
 export { type DatabaseOverview, readOverview } from './overview.ts'

@@ -485,7 +485,7 @@ export interface paths {
         put?: never;
         /**
          * Lift the fence of a worker function
-         * @description It is enabled or disabled again as the fence found it. Twice is fine.
+         * @description It is enabled or disabled again as the fence found it. Twice is fine. The fence of a rollout or deploy that is at work is lifted by force only.
          */
         post: operations["restoreFunction"];
         delete?: never;
@@ -4035,7 +4035,13 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": {
+                    /**
+                     * @description Also while a rollout or deploy is at work on it: it is told to stop, and what it deploys may come all the same.
+                     * @default false
+                     */
+                    force?: boolean;
+                };
             };
         };
         responses: {
@@ -4086,6 +4092,15 @@ export interface operations {
             };
             /** @description SF422 */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF632 */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -54,8 +54,8 @@ export class SqlQueueOperations implements QueueOperations {
     return row!
   }
 
-  async restore(functionName: string): Promise<FencedFunction> {
-    const [row] = await restore(this.#sql, [functionName])
+  async restore(functionName: string, force: boolean): Promise<FencedFunction> {
+    const [row] = await restore(this.#sql, [functionName], { force })
     return row!
   }
 

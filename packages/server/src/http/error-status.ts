@@ -15,6 +15,7 @@ const ERROR_STATUS: Readonly<Partial<Record<ErrorCode, 400 | 401 | 403 | 404 | 4
   SF403: 503,
   SF421: 409,
   SF422: 404,
+  SF632: 409,
   SF801: 409,
   SF802: 404,
   SF803: 503,

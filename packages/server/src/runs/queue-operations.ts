@@ -19,8 +19,8 @@ export interface QueueOperations {
   functions(): Promise<readonly ListedFunction[]>
   /** @throws StarflowError SF421, SF422 */
   fence(functionName: string, by: string): Promise<FencedFunction>
-  /** @throws StarflowError SF422 */
-  restore(functionName: string): Promise<FencedFunction>
+  /** @throws StarflowError SF422, and without `force` SF632 while a rollout or deploy is at work */
+  restore(functionName: string, force: boolean): Promise<FencedFunction>
   /** Flows that are compiled, with what is needed to start and show them. */
   compiledFlows(): Promise<readonly CompiledFlow[]>
   /** Jobs of pg_cron that start runs. */

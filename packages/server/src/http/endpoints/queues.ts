@@ -268,14 +268,22 @@ export function queueEndpoints(operations: QueueOperations | undefined): Endpoin
     endpoint({
       ...{ id: 'restoreFunction', method: 'post', path: '/api/functions/{function}/restore', tag, access: 'operator' },
       summary: 'Lift the fence of a worker function',
-      description: 'It is enabled or disabled again as the fence found it. Twice is fine.',
+      description:
+        'It is enabled or disabled again as the fence found it. Twice is fine. The fence of a rollout or deploy that is at work is lifted by force only.',
       params: functionName,
-      body: z.strictObject({}),
+      body: z.strictObject({
+        force: z
+          .boolean()
+          .default(false)
+          .describe(
+            'Also while a rollout or deploy is at work on it: it is told to stop, and what it deploys may come all the same.',
+          ),
+      }),
       answers: { 200: { description: 'The function, without a fence.', schema: workerFunction } },
-      errors: ['SF422'],
-      handle: async ({ params }) => {
+      errors: ['SF422', 'SF632'],
+      handle: async ({ params, body }) => {
         if (operations === undefined) throw noQueues(params.function)
-        return { status: 200, body: viewOf(await operations.restore(params.function)) }
+        return { status: 200, body: viewOf(await operations.restore(params.function, body.force)) }
       },
     }),
   ]

@@ -1,0 +1,272 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  endFenceHold,
+  type FencedFunction,
+  type FenceHold,
+  findFunctions,
+  holdFence,
+  keepFenceHold,
+  type LivingHold,
+  livingHolds,
+} from '@starflow/core/operations'
+import { StarflowError } from '@starflow/errors'
+import type { Sql } from 'postgres'
+import { connect } from '../database/open-database.ts'
+
+/**
+ * A rollout or deploy holds its fence by a row that runs out by the database's clock, and prolongs it. Not by a lock: a lost
+ * connection lets go of that at once, while what is being deployed goes on.
+ *
+ * So a lost connection costs nothing as long as another one comes in time. Where none does, the work is ended before the hold
+ * is over: `unconfirmedMs` after the last time that the database was asked with success, and a deploy command is gone 5 s
+ * later (guarded-command.mjs). The same happens when the process is killed. Nobody else begins before.
+ */
+export interface HoldTimes {
+  readonly holdMs: number
+  readonly keepEveryMs: number
+  readonly unconfirmedMs: number
+  /** After this the connection counts as lost. */
+  readonly answerWithinMs: number
+  /** How long lifting the fence is tried over lost connections: a restart of Postgres takes less. */
+  readonly liftWithinMs: number
+}
+
+const HOLD_TIMES: HoldTimes = {
+  holdMs: 30_000,
+  keepEveryMs: 5_000,
+  unconfirmedMs: 20_000,
+  answerWithinMs: 5_000,
+  liftWithinMs: 30_000,
+}
+/** How often it is looked whether another one is still at work. */
+const LOOK_EVERY_MS = 500
+/** Between two tries to lift the fence. */
+const LIFT_AGAIN_MS = 500
+
+export interface HeldWork {
+  readonly url: string
+  readonly hold: FenceHold
+  readonly signal: AbortSignal
+  readonly times?: HoldTimes
+  /** Another one has been at work a moment ago: it is looked whether it still is. */
+  readonly onWaiting: (holds: readonly LivingHold[]) => void
+  readonly onFenced: (functions: readonly FencedFunction[]) => void
+}
+
+/**
+ * Does `work` while worker functions are fenced and held, and lifts the fence whether it succeeds or fails. Settles only when
+ * `work` has; the signal that it gets is aborted by the given one, and when the hold is lost.
+ *
+ * @returns what was restored
+ * @throws StarflowError SF632 another one is at work, SF421 a fence of somebody else, SF422, SF637 the hold was lost or could not
+ * be ended; and what `work` throws
+ */
+export async function whileHeld(
+  { url, hold, signal, times = HOLD_TIMES, onWaiting, onFenced }: HeldWork,
+  work: (signal: AbortSignal) => Promise<void>,
+): Promise<readonly FencedFunction[]> {
+  const connection = new ReplacedConnection(url, hold.heldBy)
+  try {
+    const { functions, askedAt } = await take(connection.sql, hold, { times, signal, onWaiting })
+    onFenced(functions)
+    const keeper = new HoldKeeper(connection, hold, times, askedAt)
+    let failure: { readonly error: unknown } | undefined
+    try {
+      await work(AbortSignal.any([signal, keeper.lost]))
+    } catch (error) {
+      failure = { error }
+    }
+    await keeper.stop()
+    const restored = await lift(connection, hold, times, failure?.error)
+    if (keeper.lost.aborted) throw keeper.lost.reason
+    if (failure !== undefined) throw failure.error
+    if (restored.length < hold.functionNames.length) throw takenAway(hold)
+    return restored
+  } finally {
+    await connection.end()
+  }
+}
+
+/** One that was killed is over by itself; one that is at work prolongs its hold, and is refused for. */
+async function take(
+  sql: Sql,
+  hold: FenceHold,
+  { times, signal, onWaiting }: Pick<HeldWork, 'signal' | 'onWaiting'> & { readonly times: HoldTimes },
+): Promise<{ readonly functions: readonly FencedFunction[]; readonly askedAt: number }> {
+  let seen: ReadonlyMap<string, number> | undefined
+  for (;;) {
+    const askedAt = performance.now()
+    try {
+      return { functions: await holdFence(sql, hold, times.holdMs), askedAt }
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== 'SF632') throw error
+      const living = await livingHolds(sql, hold.functionNames)
+      if (seen === undefined) {
+        seen = new Map(living.map((each) => [each.holdId, each.heldUntil.getTime()]))
+        onWaiting(living)
+      }
+      for (const { holdId, heldUntil } of living) if (heldUntil.getTime() > (seen.get(holdId) ?? 0)) throw error
+      await sleep(LOOK_EVERY_MS, undefined, { signal })
+    }
+  }
+}
+
+/** Lifts the fence of what is still held, over lost connections too. */
+async function lift(
+  connection: ReplacedConnection,
+  hold: FenceHold,
+  times: HoldTimes,
+  workError: unknown,
+): Promise<readonly FencedFunction[]> {
+  const deadline = performance.now() + times.liftWithinMs
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await connection.ask(async (sql) => {
+        const restored = await endFenceHold(sql, hold.holdId)
+        if (restored.length > 0 || attempt === 1) return restored
+        // An attempt whose answer was lost may have lifted it.
+        const functions = await findFunctions(sql, hold.functionNames)
+        return functions.every((each) => each.fencedBy === null) ? functions : restored
+      }, times.answerWithinMs)
+    } catch (error) {
+      if (performance.now() >= deadline) throw notLifted(hold, error, workError)
+      await sleep(LIFT_AGAIN_MS)
+    }
+  }
+}
+
+/** Prolongs a hold until it is stopped, and tells when it is lost. */
+class HoldKeeper {
+  readonly #connection: ReplacedConnection
+  readonly #hold: FenceHold
+  readonly #times: HoldTimes
+  readonly #lost = new AbortController()
+  readonly #stopped = new AbortController()
+  readonly #keeping: Promise<void>
+  #expiry: NodeJS.Timeout | undefined
+  #lastError: unknown
+
+  constructor(connection: ReplacedConnection, hold: FenceHold, times: HoldTimes, confirmedAt: number) {
+    this.#connection = connection
+    this.#hold = hold
+    this.#times = times
+    this.#confirmed(confirmedAt)
+    this.#keeping = this.#keep()
+  }
+
+  /** Aborted when the work has to end; the reason is the error to end with. */
+  get lost(): AbortSignal {
+    return this.#lost.signal
+  }
+
+  async stop(): Promise<void> {
+    clearTimeout(this.#expiry)
+    this.#stopped.abort()
+    await this.#keeping
+  }
+
+  async #keep(): Promise<void> {
+    const { keepEveryMs, answerWithinMs, holdMs } = this.#times
+    while (!this.#stopped.signal.aborted && !this.#lost.signal.aborted) {
+      await sleep(keepEveryMs, undefined, { signal: this.#stopped.signal }).catch(() => {})
+      if (this.#stopped.signal.aborted) return
+      // Counted from before the question: the database has counted from later.
+      const askedAt = performance.now()
+      try {
+        const kept = await this.#connection.ask((sql) => keepFenceHold(sql, this.#hold.holdId, holdMs), answerWithinMs)
+        if (kept === this.#hold.functionNames.length) this.#confirmed(askedAt)
+        else this.#lost.abort(takenAway(this.#hold))
+      } catch (error) {
+        this.#lastError = error
+      }
+    }
+  }
+
+  #confirmed(at: number): void {
+    clearTimeout(this.#expiry)
+    const left = at + this.#times.unconfirmedMs - performance.now()
+    this.#expiry = setTimeout(() => this.#lost.abort(unconfirmed(this.#hold, this.#times, this.#lastError)), left)
+  }
+}
+
+/** A connection that is replaced once a question on it fails or hangs, as on a network that went away without a word. */
+class ReplacedConnection {
+  readonly #url: string
+  readonly #applicationName: string
+  #sql: Sql
+
+  constructor(url: string, applicationName: string) {
+    this.#url = url
+    this.#applicationName = applicationName.slice(0, 63)
+    this.#sql = this.#open()
+  }
+
+  get sql(): Sql {
+    return this.#sql
+  }
+
+  async ask<T>(question: (sql: Sql) => Promise<T>, withinMs: number): Promise<T> {
+    const asked = this.#sql
+    const timeout = new AbortController()
+    try {
+      return await Promise.race([
+        question(asked),
+        sleep(withinMs, undefined, { signal: timeout.signal }).then(() => {
+          throw new Error(`The database has not answered within ${withinMs / 1000} s.`)
+        }),
+      ])
+    } catch (error) {
+      this.#sql = this.#open()
+      void asked.end({ timeout: 0 })
+      throw error
+    } finally {
+      timeout.abort()
+    }
+  }
+
+  async end(): Promise<void> {
+    await this.#sql.end({ timeout: 1 })
+  }
+
+  #open(): Sql {
+    return connect(this.#url, this.#applicationName, 1)
+  }
+}
+
+function takenAway({ heldBy, functionNames }: FenceHold): StarflowError {
+  return new StarflowError({
+    code: 'SF637',
+    message: `The fence of "${heldBy}" was taken from it.`,
+    detail:
+      'Somebody has lifted it by force, or it was not heard of for so long that another one has begun. It was ended.',
+    hint: 'See who is at work: npx starflow functions list. Then run this again: what was deployed may be of both.',
+    fields: { heldBy, functionNames },
+  })
+}
+
+function unconfirmed({ heldBy, functionNames }: FenceHold, times: HoldTimes, cause: unknown): StarflowError {
+  return new StarflowError({
+    code: 'SF637',
+    message: `"${heldBy}" was ended: it could not tell the database for ${times.unconfirmedMs / 1000} s that it is at work.`,
+    detail: `${reasonOf(cause)} Later than that another one may begin.`,
+    hint: 'Run this again once the database can be reached. What was deployed until then is deployed.',
+    fields: { heldBy, functionNames },
+    cause,
+  })
+}
+
+function notLifted({ heldBy, functionNames }: FenceHold, cause: unknown, workError: unknown): StarflowError {
+  const before = workError === undefined ? 'Everything else was done.' : `Before that: ${reasonOf(workError)}`
+  return new StarflowError({
+    code: 'SF637',
+    message: `"${heldBy}" could not lift its fence: ${functionNames.join(', ')} stay fenced.`,
+    detail: `${reasonOf(cause)} ${before}`,
+    hint: 'Run this again once the database can be reached: it goes on, and restores what the first one found.',
+    fields: { heldBy, functionNames },
+    cause,
+  })
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'It did not answer.'
+}
