@@ -1350,7 +1350,7 @@ begin
     return;
   end if;
 
-  v_worker := pgflow._worker_state(settle_and_read.worker_id);
+  select * into v_worker from pgflow._worker_state(settle_and_read.worker_id);
   if v_worker.state <> 'running' then
     return next row('worker', null, null, null, null, null, null, v_worker.state)::pgflow.message_item;
     return;
@@ -1474,6 +1474,13 @@ create table pgflow.step_states (
   constraint step_states_remaining_deps_check check (remaining_deps >= 0)
 ) with (fillfactor = 40);
 comment on table pgflow.step_states is 'The state of one step in one run.';
+-- A row of it that is handed on: the same columns. A type of its own, since every unnest of the table's row type copies the stored
+-- text of all checks first.
+create type pgflow._state as (
+  flow_slug text, run_id uuid, step_slug text, status text, remaining_tasks integer, remaining_deps integer, created_at timestamptz,
+  started_at timestamptz, completed_at timestamptz, failed_at timestamptz, error_message text, initial_tasks integer, output jsonb,
+  skip_reason text, skipped_at timestamptz
+);
 
 create table pgflow.step_tasks (
   flow_slug text not null,
@@ -1568,26 +1575,26 @@ comment on table pgflow.watched_runs is 'Runs whose state was asked for by a cli
 -- p_may_cascade: whether a step of p_ended was skipped. Works in waves, so depth has no limit; every wave is set-based over all runs. Events are sent last,
 -- in the order of the waves: parent before child. The caller holds the runs' locks (or has just inserted them).
 create function pgflow._advance(
-  p_ended pgflow.step_states[], p_ready pgflow.step_states[], p_failed pgflow._failed_step[],
+  p_ended pgflow._state[], p_ready pgflow._state[], p_failed pgflow._failed_step[],
   p_new_run_ids uuid[] default null, p_not_before timestamptz default null, p_may_cascade boolean default true,
-  p_opened pgflow.step_states[] default null)
+  p_opened pgflow._state[] default null)
 returns void
 language plpgsql
 as $$
 declare
-  v_wave pgflow.step_states[] := p_ended;
-  v_ended pgflow.step_states[] := p_ended;
-  v_ready pgflow.step_states[] := p_ready;
+  v_wave pgflow._state[] := p_ended;
+  v_ended pgflow._state[] := p_ended;
+  v_ready pgflow._state[] := p_ready;
   v_failed pgflow._failed_step[] := p_failed;
   -- Every transition, in its order.
-  v_log pgflow.step_states[] := p_ended || p_ready;
-  v_cascading pgflow.step_states[];
-  v_cascaded pgflow.step_states[];
+  v_log pgflow._state[] := p_ended || p_ready;
+  v_cascading pgflow._state[];
+  v_cascaded pgflow._state[];
   v_released record;
-  v_opened pgflow.step_states[];
-  v_resumed pgflow.step_states[];
-  v_judged pgflow.step_states[];
-  v_more pgflow.step_states[];
+  v_opened pgflow._state[];
+  v_resumed pgflow._state[];
+  v_judged pgflow._state[];
+  v_more pgflow._state[];
   v_completed_run_ids uuid[];
   v_may_cascade boolean := p_may_cascade;
 begin
@@ -1767,31 +1774,32 @@ returns pgflow.work_item[]
 language plpgsql
 as $$
 declare
-  v_worker record := pgflow._worker_state(p_worker_id);
   v_route record;
   v_ids bigint[];
   v_read_counts integer[];
 begin
-  if v_worker.state <> 'running' then
-    return array[row('worker', null, null, null, null, null, null, null, null, null, v_worker.state)::pgflow.work_item];
-  end if;
-  if p_qty is null or p_qty <= 0 then
-    return null;
-  end if;
-  if v_worker.is_beat_due then
-    perform pgflow._beat_with_claim(p_worker_id);
-  end if;
   -- Its queue is being dropped: nothing to claim, and the next call is told so.
   if not pg_try_advisory_xact_lock_shared(pgflow._deletion_lock(p_flow_slug)) then
     return null;
   end if;
-
-  select min(coalesce(s.opt_timeout, f.opt_timeout)) as shortest, max(coalesce(s.opt_timeout, f.opt_timeout)) as longest,
-         bool_and(s.queue_name = p_queue_name and (f.queue_mode = 'flow' or p_step_slug is not null)) as is_served,
-         bool_or(f.paused_at is not null) as is_paused
-  into v_route
-  from pgflow.steps s join pgflow.flows f on f.flow_slug = s.flow_slug
-  where s.flow_slug = p_flow_slug and (p_step_slug is null or s.step_slug = p_step_slug) and s.step_type <> 'wait';
+  -- The worker and what it asks for in one statement, of which each costs a plan to start.
+  select r.*, w.state, w.is_beat_due into v_route
+  from (
+    select min(coalesce(s.opt_timeout, f.opt_timeout)) as shortest, max(coalesce(s.opt_timeout, f.opt_timeout)) as longest,
+           bool_and(s.queue_name = p_queue_name and (f.queue_mode = 'flow' or p_step_slug is not null)) as is_served,
+           bool_or(f.paused_at is not null) as is_paused
+    from pgflow.steps s join pgflow.flows f on f.flow_slug = s.flow_slug
+    where s.flow_slug = p_flow_slug and (p_step_slug is null or s.step_slug = p_step_slug) and s.step_type <> 'wait'
+  ) r cross join pgflow._worker_state(p_worker_id) w;
+  if v_route.state <> 'running' then
+    return array[row('worker', null, null, null, null, null, null, null, null, null, v_route.state)::pgflow.work_item];
+  end if;
+  if p_qty is null or p_qty <= 0 then
+    return null;
+  end if;
+  if v_route.is_beat_due then
+    perform pgflow._beat_with_claim(p_worker_id);
+  end if;
   if v_route.is_served is not true then
     perform pgflow._refuse_subscription(p_queue_name, p_flow_slug, p_step_slug);
   end if;
@@ -1889,12 +1897,12 @@ end $$;
 -- its tasks' outputs by index. A step that feeds a map must have produced an array: if not, it and its run fail,
 -- whatever when_exhausted says, and the offending output stays on its task.
 create function pgflow._complete_steps(
-  p_tasks pgflow._ended_task[], out completed_steps pgflow.step_states[], out failed_steps pgflow._failed_step[])
+  p_tasks pgflow._ended_task[], out completed_steps pgflow._state[], out failed_steps pgflow._failed_step[])
 language plpgsql
 as $$
 declare
   v_now timestamptz := pgflow.clock();
-  v_violating pgflow.step_states[];
+  v_violating pgflow._state[];
 begin
   with counted as (
     select t.flow_slug, t.run_id, t.step_slug, count(*)::integer as tasks_ended, (array_agg(t.output))[1] as output
@@ -1914,7 +1922,7 @@ begin
                           where t.run_id = j.run_id and t.step_slug = j.step_slug) end
     from judged j
     where s.run_id = j.run_id and s.step_slug = j.step_slug and s.status = 'started'
-    returning s as state
+    returning row(s.*)::pgflow._state as state
   )
   select array_agg(c.state) filter (where (c.state).status = 'completed'),
          array_agg(c.state) filter (where (c.state).status = 'started' and (c.state).remaining_tasks = 0)
@@ -1952,7 +1960,7 @@ end $$;
 -- 40_run/_count_down_runs.sql
 -- Takes ended steps off their runs and, at zero, completes the run in the same update. Its output is the object of the
 -- completed leaf steps' outputs. Returns the runs that completed.
-create function pgflow._count_down_runs(p_ended pgflow.step_states[])
+create function pgflow._count_down_runs(p_ended pgflow._state[])
 returns uuid[]
 language plpgsql
 as $$
@@ -1995,7 +2003,7 @@ end $$;
 -- 40_run/_dispatch.sql
 -- Makes the tasks and messages of steps that have just started, waits apart: _open_waits makes theirs. One send_batch per queue and delay; ROWS FROM zips the
 -- ids that it returns, in the order of its messages, with the tasks. p_not_before: a start that was asked for later.
-create function pgflow._dispatch(p_ready pgflow.step_states[], p_not_before timestamptz default null)
+create function pgflow._dispatch(p_ready pgflow._state[], p_not_before timestamptz default null)
 returns void
 language plpgsql
 as $$
@@ -2123,7 +2131,7 @@ end $$;
 -- What a task that ended as failed means for its step: when_exhausted decides between failing the run and skipping the
 -- step, whose unfinished tasks then end as skipped. Archives the messages of the failed tasks.
 create function pgflow._exhaust_steps(
-  p_failed pgflow._ended_task[], out skipped_steps pgflow.step_states[], out failed_steps pgflow._failed_step[])
+  p_failed pgflow._ended_task[], out skipped_steps pgflow._state[], out failed_steps pgflow._failed_step[])
 language plpgsql
 as $$
 begin
@@ -2140,7 +2148,7 @@ begin
       remaining_tasks = null, error_message = v.error_message
     from verdicts v
     where not v.fails_run and s.run_id = v.run_id and s.step_slug = v.step_slug and s.status = 'started'
-    returning s as state
+    returning row(s.*)::pgflow._state as state
   )
   select (select array_agg(s.state) from skipped s),
          (select array_agg(row(v.run_id, v.step_slug, v.error_message)::pgflow._failed_step) from verdicts v where v.fails_run)
@@ -2357,8 +2365,8 @@ end $$;
 -- Opens waits whose steps have just started: a task that waits, without a message, and a row that says when it is due
 -- (p_not_before: a start that was asked for later counts from then). Where the payload came before, the wait ends at once:
 -- returns the steps that so completed. The caller holds their runs.
-create function pgflow._open_waits(p_opened pgflow.step_states[], p_not_before timestamptz default null)
-returns pgflow.step_states[]
+create function pgflow._open_waits(p_opened pgflow._state[], p_not_before timestamptz default null)
+returns pgflow._state[]
 language plpgsql
 as $$
 declare
@@ -2535,9 +2543,9 @@ end $$;
 -- with a condition comes back as created with nothing remaining: it is judged next, by a statement that sees its inputs.
 -- A map over a skipped dependency, or over an empty array, completes at once. opened: waits that start; started: all others.
 create function pgflow._release_dependents(
-  p_ended pgflow.step_states[],
-  out to_judge pgflow.step_states[], out completed pgflow.step_states[], out started pgflow.step_states[],
-  out opened pgflow.step_states[])
+  p_ended pgflow._state[],
+  out to_judge pgflow._state[], out completed pgflow._state[], out started pgflow._state[],
+  out opened pgflow._state[])
 language plpgsql
 as $$
 declare
@@ -2566,7 +2574,7 @@ begin
       output = case when s.remaining_deps = w.deps_ended and not w.has_condition and w.tasks = 0 then '[]'::jsonb end
     from waiting w
     where s.run_id = w.run_id and s.step_slug = w.step_slug and s.status = 'created'
-    returning s as state, w.is_wait
+    returning row(s.*)::pgflow._state as state, w.is_wait
   )
   select array_agg(c.state) filter (where (c.state).status = 'created'),
          array_agg(c.state) filter (where (c.state).status = 'completed'),
@@ -2634,16 +2642,22 @@ end $$;
 -- never the run. Payloads over the broadcast limit leave their data out and say so; the client then reads it.
 -- Joins with unnest and no "= any (array)": bulk starts come by the thousand, and the array would be searched for each row.
 create function pgflow._send_events(
-  p_new_run_ids uuid[], p_log pgflow.step_states[], p_failed pgflow._failed_step[], p_completed_run_ids uuid[])
+  p_new_run_ids uuid[], p_log pgflow._state[], p_failed pgflow._failed_step[], p_completed_run_ids uuid[])
 returns void
 language plpgsql
 as $$
 declare
-  v_mode text := pgflow._setting('events');
+  v_mode text;
   v_watched uuid[];
   v_event record;
 begin
-  if v_mode = 'off' or (v_mode = 'watched' and not exists (select from pgflow.watched_runs)) then
+  -- One statement for what is nearly always so; the default of the setting is not all.
+  if coalesce(nullif(current_setting('pgflow.events', true), ''), (select s.value from pgflow.settings s where s.key = 'events'), '') <> 'all'
+    and not exists (select from pgflow.watched_runs) then
+    return;
+  end if;
+  v_mode := pgflow._setting('events');
+  if v_mode = 'off' then
     return;
   end if;
   if v_mode = 'watched' then
@@ -2672,7 +2686,7 @@ begin
         from (select s as state, row_number() over () as position from unnest(p_log) s) l
         where v_watched is null or (l.state).run_id = any (v_watched)
         union all
-        select 3, 0, s.run_id, format('step:%s:failed', s.step_slug), pgflow._step_event(s)
+        select 3, 0, s.run_id, format('step:%s:failed', s.step_slug), pgflow._step_event(row(s.*)::pgflow._state)
         from unnest(p_failed) f join pgflow.step_states s on s.run_id = f.run_id and s.step_slug = f.step_slug
         where s.status = 'failed' and (v_watched is null or s.run_id = any (v_watched))
         union all
@@ -2731,8 +2745,8 @@ declare
   v_completed pgflow._ended_task[];
   v_failed pgflow._ended_task[];
   v_exhausted pgflow._ended_task[];
-  v_ended_steps pgflow.step_states[];
-  v_skipped_steps pgflow.step_states[];
+  v_ended_steps pgflow._state[];
+  v_skipped_steps pgflow._state[];
   v_failed_steps pgflow._failed_step[];
   v_more_failed_steps pgflow._failed_step[];
 begin
@@ -2868,12 +2882,12 @@ end $$;
 -- 40_run/_skip_descendants.sql
 -- skip-cascade: everything below a skipped step is skipped, however deep. None of it can have started, since each
 -- descendant still waited for the step above it. Returns the steps that were skipped.
-create function pgflow._skip_descendants(p_skipped pgflow.step_states[])
-returns pgflow.step_states[]
+create function pgflow._skip_descendants(p_skipped pgflow._state[])
+returns pgflow._state[]
 language plpgsql
 as $$
 declare
-  v_states pgflow.step_states[];
+  v_states pgflow._state[];
 begin
   with recursive below as (
     select p.run_id, p.flow_slug, d.step_slug
@@ -2886,7 +2900,7 @@ begin
       skipped_at = greatest(pgflow.clock(), s.created_at)
     from below b
     where s.run_id = b.run_id and s.step_slug = b.step_slug and s.status = 'created'
-    returning s as state
+    returning row(s.*)::pgflow._state as state
   )
   -- A dependency always has the lower index: parents are told of before their children.
   select array_agg(c.state order by st.step_index) into v_states
@@ -2897,13 +2911,13 @@ end $$;
 -- 40_run/_start_judged_steps.sql
 -- Steps whose dependencies have all ended and that carry a condition: start, complete (a map over nothing), skip or
 -- fail them. The caller holds the runs. Returns them as they are now.
-create function pgflow._start_judged_steps(p_judged pgflow.step_states[])
-returns pgflow.step_states[]
+create function pgflow._start_judged_steps(p_judged pgflow._state[])
+returns pgflow._state[]
 language plpgsql
 as $$
 declare
   v_now timestamptz := pgflow.clock();
-  v_states pgflow.step_states[];
+  v_states pgflow._state[];
 begin
   with judged as materialized (
     select j.run_id, j.step_slug, st.step_type, st.when_unmet, j.initial_tasks,
@@ -2932,7 +2946,7 @@ begin
       output = case when v.status = 'completed' then '[]'::jsonb end
     from verdicts v
     where s.run_id = v.run_id and s.step_slug = v.step_slug and s.status = 'created'
-    returning s as state
+    returning row(s.*)::pgflow._state as state
   )
   select array_agg(c.state) into v_states from changed c;
   return v_states;
@@ -2956,10 +2970,10 @@ declare
   v_has_waits boolean;
   v_bad_type text;
   v_run_ids uuid[];
-  v_ready pgflow.step_states[];
-  v_opened pgflow.step_states[];
-  v_ended pgflow.step_states[];
-  v_judged pgflow.step_states[];
+  v_ready pgflow._state[];
+  v_opened pgflow._state[];
+  v_ended pgflow._state[];
+  v_judged pgflow._state[];
   v_failed pgflow._failed_step[];
 begin
   perform pg_advisory_xact_lock_shared(pgflow._deletion_lock(p_flow_slug));
@@ -3012,7 +3026,7 @@ begin
                            when t.tasks = 0 then 'completed' else 'started' end as status
     ) x
     where st.flow_slug = p_flow_slug
-    returning step_states as state
+    returning row(step_states.*)::pgflow._state as state
   )
   select array_agg((n.state)) filter (where (n.state).status = 'started'),
          array_agg((n.state)) filter (where (n.state).status = 'completed'),
@@ -3046,7 +3060,7 @@ end $$;
 
 -- 40_run/_step_event.sql
 -- The payload of a step's event, by the status it has now.
-create function pgflow._step_event(p_state pgflow.step_states)
+create function pgflow._step_event(p_state pgflow._state)
 returns jsonb
 language plpgsql stable
 as $$
@@ -3417,11 +3431,11 @@ declare
   v_run pgflow.runs;
   v_tasks pgflow.step_tasks[];
   v_waiting pgflow.step_tasks[];
-  v_restarted pgflow.step_states[];
-  v_undispatched pgflow.step_states[];
-  v_judged pgflow.step_states[];
-  v_started pgflow.step_states[];
-  v_opened pgflow.step_states[];
+  v_restarted pgflow._state[];
+  v_undispatched pgflow._state[];
+  v_judged pgflow._state[];
+  v_started pgflow._state[];
+  v_opened pgflow._state[];
 begin
   select * into v_run from pgflow.runs r where r.run_id = retry_run.run_id for no key update;
   if v_run.run_id is null or not pgflow._may_change(v_run.owner) then
@@ -3467,9 +3481,9 @@ begin
   from unnest(v_waiting) w join pgflow.steps st on st.flow_slug = w.flow_slug and st.step_slug = w.step_slug;
 
   -- Steps that had started in the very call that failed the run were never dispatched.
-  select array_agg(s) filter (where s.status = 'started' and t.run_id is null),
-         array_agg(s) filter (where s.status = 'started' and t.run_id is not null),
-         array_agg(s) filter (where s.status = 'created' and s.remaining_deps = 0)
+  select array_agg(row(s.*)::pgflow._state) filter (where s.status = 'started' and t.run_id is null),
+         array_agg(row(s.*)::pgflow._state) filter (where s.status = 'started' and t.run_id is not null),
+         array_agg(row(s.*)::pgflow._state) filter (where s.status = 'created' and s.remaining_deps = 0)
   into v_undispatched, v_restarted, v_judged
   from pgflow.step_states s
   left join lateral (select x.run_id from pgflow.step_tasks x where x.run_id = s.run_id and x.step_slug = s.step_slug limit 1) t on true
@@ -3828,7 +3842,7 @@ declare
   v_tasks pgflow.step_tasks[];
   v_ending pgflow.step_tasks[];
   v_ended pgflow._ended_task[];
-  v_skipped_steps pgflow.step_states[];
+  v_skipped_steps pgflow._state[];
   v_failed_steps pgflow._failed_step[];
 begin
   select array_agg(t) filter (where pgflow._can_requeue(t)), array_agg(t) filter (where not pgflow._can_requeue(t))
@@ -4721,20 +4735,20 @@ end $$;
 -- 60_worker/_worker_state.sql
 -- Whether a worker may go on claiming: running, deprecated (told to stop, or stopped), fenced (its function, or its queue
 -- of a grouped function, is disabled), or unknown (no row); and whether its heartbeat is old enough to be written by a claim.
-create function pgflow._worker_state(p_worker_id uuid, out state text, out is_beat_due boolean)
-language plpgsql stable
+-- A set of one row, so that it becomes part of the statement that asks.
+create function pgflow._worker_state(p_worker_id uuid)
+returns table (state text, is_beat_due boolean)
+language sql stable
 as $$
-begin
-  select case when w.deprecated_at is not null or w.stopped_at is not null then 'deprecated'
+  select case when w.worker_id is null then 'unknown'
+              when w.deprecated_at is not null or w.stopped_at is not null then 'deprecated'
               when (select f.enabled from pgflow.worker_functions f where f.function_name = w.function_name) is false then 'fenced'
               when (select q.enabled from pgflow.worker_function_queues q
                     where q.function_name = w.function_name and q.queue_name = w.queue_name) is false then 'fenced'
               else 'running' end,
          w.last_heartbeat_at < pgflow.clock() - interval '3 seconds'
-  into state, is_beat_due
-  from pgflow.workers w where w.worker_id = p_worker_id;
-  state := coalesce(state, 'unknown');
-end $$;
+  from (values (p_worker_id)) asked(worker_id) left join pgflow.workers w on w.worker_id = asked.worker_id
+$$;
 
 -- 60_worker/cleanup_ensure_workers_logs.sql
 -- Removes only the history of Starflow's own jobs.
@@ -5190,7 +5204,7 @@ begin
     queue_name = excluded.queue_name, function_name = excluded.function_name, started_at = excluded.started_at,
     last_heartbeat_at = excluded.last_heartbeat_at, deprecated_at = null, stopped_at = null,
     execution_id = excluded.execution_id, tasks_count = 0, cpu_ms = null;
-  return (pgflow._worker_state(register_worker.worker_id)).state;
+  return (select w.state from pgflow._worker_state(register_worker.worker_id) w);
 end $$;
 comment on function pgflow.register_worker(uuid, text, text, text, uuid) is 'Makes a worker known and answers its state: running, or fenced while its function is disabled. execution_id is what the host calls the isolate or process that it lives in.';
 
@@ -5349,7 +5363,7 @@ set search_path = ''
 as $$
 begin
   update pgflow.workers w set last_heartbeat_at = pgflow.clock() where w.worker_id = worker_heartbeat.worker_id;
-  return (pgflow._worker_state(worker_heartbeat.worker_id)).state;
+  return (select w.state from pgflow._worker_state(worker_heartbeat.worker_id) w);
 end $$;
 comment on function pgflow.worker_heartbeat(uuid) is 'Every 5 s from each worker. Answers whether to go on: running, deprecated, fenced or unknown.';
 

@@ -16,7 +16,7 @@ begin
     return;
   end if;
 
-  v_worker := pgflow._worker_state(settle_and_read.worker_id);
+  select * into v_worker from pgflow._worker_state(settle_and_read.worker_id);
   if v_worker.state <> 'running' then
     return next row('worker', null, null, null, null, null, null, v_worker.state)::pgflow.message_item;
     return;

@@ -73,6 +73,13 @@ create table pgflow.step_states (
   constraint step_states_remaining_deps_check check (remaining_deps >= 0)
 ) with (fillfactor = 40);
 comment on table pgflow.step_states is 'The state of one step in one run.';
+-- A row of it that is handed on: the same columns. A type of its own, since every unnest of the table's row type copies the stored
+-- text of all checks first.
+create type pgflow._state as (
+  flow_slug text, run_id uuid, step_slug text, status text, remaining_tasks integer, remaining_deps integer, created_at timestamptz,
+  started_at timestamptz, completed_at timestamptz, failed_at timestamptz, error_message text, initial_tasks integer, output jsonb,
+  skip_reason text, skipped_at timestamptz
+);
 
 create table pgflow.step_tasks (
   flow_slug text not null,

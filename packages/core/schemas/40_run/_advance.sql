@@ -3,26 +3,26 @@
 -- p_may_cascade: whether a step of p_ended was skipped. Works in waves, so depth has no limit; every wave is set-based over all runs. Events are sent last,
 -- in the order of the waves: parent before child. The caller holds the runs' locks (or has just inserted them).
 create function pgflow._advance(
-  p_ended pgflow.step_states[], p_ready pgflow.step_states[], p_failed pgflow._failed_step[],
+  p_ended pgflow._state[], p_ready pgflow._state[], p_failed pgflow._failed_step[],
   p_new_run_ids uuid[] default null, p_not_before timestamptz default null, p_may_cascade boolean default true,
-  p_opened pgflow.step_states[] default null)
+  p_opened pgflow._state[] default null)
 returns void
 language plpgsql
 as $$
 declare
-  v_wave pgflow.step_states[] := p_ended;
-  v_ended pgflow.step_states[] := p_ended;
-  v_ready pgflow.step_states[] := p_ready;
+  v_wave pgflow._state[] := p_ended;
+  v_ended pgflow._state[] := p_ended;
+  v_ready pgflow._state[] := p_ready;
   v_failed pgflow._failed_step[] := p_failed;
   -- Every transition, in its order.
-  v_log pgflow.step_states[] := p_ended || p_ready;
-  v_cascading pgflow.step_states[];
-  v_cascaded pgflow.step_states[];
+  v_log pgflow._state[] := p_ended || p_ready;
+  v_cascading pgflow._state[];
+  v_cascaded pgflow._state[];
   v_released record;
-  v_opened pgflow.step_states[];
-  v_resumed pgflow.step_states[];
-  v_judged pgflow.step_states[];
-  v_more pgflow.step_states[];
+  v_opened pgflow._state[];
+  v_resumed pgflow._state[];
+  v_judged pgflow._state[];
+  v_more pgflow._state[];
   v_completed_run_ids uuid[];
   v_may_cascade boolean := p_may_cascade;
 begin

@@ -7,31 +7,32 @@ returns pgflow.work_item[]
 language plpgsql
 as $$
 declare
-  v_worker record := pgflow._worker_state(p_worker_id);
   v_route record;
   v_ids bigint[];
   v_read_counts integer[];
 begin
-  if v_worker.state <> 'running' then
-    return array[row('worker', null, null, null, null, null, null, null, null, null, v_worker.state)::pgflow.work_item];
-  end if;
-  if p_qty is null or p_qty <= 0 then
-    return null;
-  end if;
-  if v_worker.is_beat_due then
-    perform pgflow._beat_with_claim(p_worker_id);
-  end if;
   -- Its queue is being dropped: nothing to claim, and the next call is told so.
   if not pg_try_advisory_xact_lock_shared(pgflow._deletion_lock(p_flow_slug)) then
     return null;
   end if;
-
-  select min(coalesce(s.opt_timeout, f.opt_timeout)) as shortest, max(coalesce(s.opt_timeout, f.opt_timeout)) as longest,
-         bool_and(s.queue_name = p_queue_name and (f.queue_mode = 'flow' or p_step_slug is not null)) as is_served,
-         bool_or(f.paused_at is not null) as is_paused
-  into v_route
-  from pgflow.steps s join pgflow.flows f on f.flow_slug = s.flow_slug
-  where s.flow_slug = p_flow_slug and (p_step_slug is null or s.step_slug = p_step_slug) and s.step_type <> 'wait';
+  -- The worker and what it asks for in one statement, of which each costs a plan to start.
+  select r.*, w.state, w.is_beat_due into v_route
+  from (
+    select min(coalesce(s.opt_timeout, f.opt_timeout)) as shortest, max(coalesce(s.opt_timeout, f.opt_timeout)) as longest,
+           bool_and(s.queue_name = p_queue_name and (f.queue_mode = 'flow' or p_step_slug is not null)) as is_served,
+           bool_or(f.paused_at is not null) as is_paused
+    from pgflow.steps s join pgflow.flows f on f.flow_slug = s.flow_slug
+    where s.flow_slug = p_flow_slug and (p_step_slug is null or s.step_slug = p_step_slug) and s.step_type <> 'wait'
+  ) r cross join pgflow._worker_state(p_worker_id) w;
+  if v_route.state <> 'running' then
+    return array[row('worker', null, null, null, null, null, null, null, null, null, v_route.state)::pgflow.work_item];
+  end if;
+  if p_qty is null or p_qty <= 0 then
+    return null;
+  end if;
+  if v_route.is_beat_due then
+    perform pgflow._beat_with_claim(p_worker_id);
+  end if;
   if v_route.is_served is not true then
     perform pgflow._refuse_subscription(p_queue_name, p_flow_slug, p_step_slug);
   end if;

@@ -2,12 +2,12 @@
 -- its tasks' outputs by index. A step that feeds a map must have produced an array: if not, it and its run fail,
 -- whatever when_exhausted says, and the offending output stays on its task.
 create function pgflow._complete_steps(
-  p_tasks pgflow._ended_task[], out completed_steps pgflow.step_states[], out failed_steps pgflow._failed_step[])
+  p_tasks pgflow._ended_task[], out completed_steps pgflow._state[], out failed_steps pgflow._failed_step[])
 language plpgsql
 as $$
 declare
   v_now timestamptz := pgflow.clock();
-  v_violating pgflow.step_states[];
+  v_violating pgflow._state[];
 begin
   with counted as (
     select t.flow_slug, t.run_id, t.step_slug, count(*)::integer as tasks_ended, (array_agg(t.output))[1] as output
@@ -27,7 +27,7 @@ begin
                           where t.run_id = j.run_id and t.step_slug = j.step_slug) end
     from judged j
     where s.run_id = j.run_id and s.step_slug = j.step_slug and s.status = 'started'
-    returning s as state
+    returning row(s.*)::pgflow._state as state
   )
   select array_agg(c.state) filter (where (c.state).status = 'completed'),
          array_agg(c.state) filter (where (c.state).status = 'started' and (c.state).remaining_tasks = 0)

@@ -1,6 +1,6 @@
 -- Takes ended steps off their runs and, at zero, completes the run in the same update. Its output is the object of the
 -- completed leaf steps' outputs. Returns the runs that completed.
-create function pgflow._count_down_runs(p_ended pgflow.step_states[])
+create function pgflow._count_down_runs(p_ended pgflow._state[])
 returns uuid[]
 language plpgsql
 as $$

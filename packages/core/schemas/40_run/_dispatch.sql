@@ -1,6 +1,6 @@
 -- Makes the tasks and messages of steps that have just started, waits apart: _open_waits makes theirs. One send_batch per queue and delay; ROWS FROM zips the
 -- ids that it returns, in the order of its messages, with the tasks. p_not_before: a start that was asked for later.
-create function pgflow._dispatch(p_ready pgflow.step_states[], p_not_before timestamptz default null)
+create function pgflow._dispatch(p_ready pgflow._state[], p_not_before timestamptz default null)
 returns void
 language plpgsql
 as $$

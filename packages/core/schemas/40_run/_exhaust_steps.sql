@@ -1,7 +1,7 @@
 -- What a task that ended as failed means for its step: when_exhausted decides between failing the run and skipping the
 -- step, whose unfinished tasks then end as skipped. Archives the messages of the failed tasks.
 create function pgflow._exhaust_steps(
-  p_failed pgflow._ended_task[], out skipped_steps pgflow.step_states[], out failed_steps pgflow._failed_step[])
+  p_failed pgflow._ended_task[], out skipped_steps pgflow._state[], out failed_steps pgflow._failed_step[])
 language plpgsql
 as $$
 begin
@@ -18,7 +18,7 @@ begin
       remaining_tasks = null, error_message = v.error_message
     from verdicts v
     where not v.fails_run and s.run_id = v.run_id and s.step_slug = v.step_slug and s.status = 'started'
-    returning s as state
+    returning row(s.*)::pgflow._state as state
   )
   select (select array_agg(s.state) from skipped s),
          (select array_agg(row(v.run_id, v.step_slug, v.error_message)::pgflow._failed_step) from verdicts v where v.fails_run)

@@ -1,8 +1,8 @@
 -- Opens waits whose steps have just started: a task that waits, without a message, and a row that says when it is due
 -- (p_not_before: a start that was asked for later counts from then). Where the payload came before, the wait ends at once:
 -- returns the steps that so completed. The caller holds their runs.
-create function pgflow._open_waits(p_opened pgflow.step_states[], p_not_before timestamptz default null)
-returns pgflow.step_states[]
+create function pgflow._open_waits(p_opened pgflow._state[], p_not_before timestamptz default null)
+returns pgflow._state[]
 language plpgsql
 as $$
 declare

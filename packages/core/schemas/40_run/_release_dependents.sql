@@ -2,9 +2,9 @@
 -- with a condition comes back as created with nothing remaining: it is judged next, by a statement that sees its inputs.
 -- A map over a skipped dependency, or over an empty array, completes at once. opened: waits that start; started: all others.
 create function pgflow._release_dependents(
-  p_ended pgflow.step_states[],
-  out to_judge pgflow.step_states[], out completed pgflow.step_states[], out started pgflow.step_states[],
-  out opened pgflow.step_states[])
+  p_ended pgflow._state[],
+  out to_judge pgflow._state[], out completed pgflow._state[], out started pgflow._state[],
+  out opened pgflow._state[])
 language plpgsql
 as $$
 declare
@@ -33,7 +33,7 @@ begin
       output = case when s.remaining_deps = w.deps_ended and not w.has_condition and w.tasks = 0 then '[]'::jsonb end
     from waiting w
     where s.run_id = w.run_id and s.step_slug = w.step_slug and s.status = 'created'
-    returning s as state, w.is_wait
+    returning row(s.*)::pgflow._state as state, w.is_wait
   )
   select array_agg(c.state) filter (where (c.state).status = 'created'),
          array_agg(c.state) filter (where (c.state).status = 'completed'),

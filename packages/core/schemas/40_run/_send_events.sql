@@ -3,16 +3,22 @@
 -- never the run. Payloads over the broadcast limit leave their data out and say so; the client then reads it.
 -- Joins with unnest and no "= any (array)": bulk starts come by the thousand, and the array would be searched for each row.
 create function pgflow._send_events(
-  p_new_run_ids uuid[], p_log pgflow.step_states[], p_failed pgflow._failed_step[], p_completed_run_ids uuid[])
+  p_new_run_ids uuid[], p_log pgflow._state[], p_failed pgflow._failed_step[], p_completed_run_ids uuid[])
 returns void
 language plpgsql
 as $$
 declare
-  v_mode text := pgflow._setting('events');
+  v_mode text;
   v_watched uuid[];
   v_event record;
 begin
-  if v_mode = 'off' or (v_mode = 'watched' and not exists (select from pgflow.watched_runs)) then
+  -- One statement for what is nearly always so; the default of the setting is not all.
+  if coalesce(nullif(current_setting('pgflow.events', true), ''), (select s.value from pgflow.settings s where s.key = 'events'), '') <> 'all'
+    and not exists (select from pgflow.watched_runs) then
+    return;
+  end if;
+  v_mode := pgflow._setting('events');
+  if v_mode = 'off' then
     return;
   end if;
   if v_mode = 'watched' then
@@ -41,7 +47,7 @@ begin
         from (select s as state, row_number() over () as position from unnest(p_log) s) l
         where v_watched is null or (l.state).run_id = any (v_watched)
         union all
-        select 3, 0, s.run_id, format('step:%s:failed', s.step_slug), pgflow._step_event(s)
+        select 3, 0, s.run_id, format('step:%s:failed', s.step_slug), pgflow._step_event(row(s.*)::pgflow._state)
         from unnest(p_failed) f join pgflow.step_states s on s.run_id = f.run_id and s.step_slug = f.step_slug
         where s.status = 'failed' and (v_watched is null or s.run_id = any (v_watched))
         union all

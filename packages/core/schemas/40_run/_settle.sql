@@ -12,8 +12,8 @@ declare
   v_completed pgflow._ended_task[];
   v_failed pgflow._ended_task[];
   v_exhausted pgflow._ended_task[];
-  v_ended_steps pgflow.step_states[];
-  v_skipped_steps pgflow.step_states[];
+  v_ended_steps pgflow._state[];
+  v_skipped_steps pgflow._state[];
   v_failed_steps pgflow._failed_step[];
   v_more_failed_steps pgflow._failed_step[];
 begin

@@ -1,11 +1,11 @@
 -- skip-cascade: everything below a skipped step is skipped, however deep. None of it can have started, since each
 -- descendant still waited for the step above it. Returns the steps that were skipped.
-create function pgflow._skip_descendants(p_skipped pgflow.step_states[])
-returns pgflow.step_states[]
+create function pgflow._skip_descendants(p_skipped pgflow._state[])
+returns pgflow._state[]
 language plpgsql
 as $$
 declare
-  v_states pgflow.step_states[];
+  v_states pgflow._state[];
 begin
   with recursive below as (
     select p.run_id, p.flow_slug, d.step_slug
@@ -18,7 +18,7 @@ begin
       skipped_at = greatest(pgflow.clock(), s.created_at)
     from below b
     where s.run_id = b.run_id and s.step_slug = b.step_slug and s.status = 'created'
-    returning s as state
+    returning row(s.*)::pgflow._state as state
   )
   -- A dependency always has the lower index: parents are told of before their children.
   select array_agg(c.state order by st.step_index) into v_states

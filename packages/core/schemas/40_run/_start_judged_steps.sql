@@ -1,12 +1,12 @@
 -- Steps whose dependencies have all ended and that carry a condition: start, complete (a map over nothing), skip or
 -- fail them. The caller holds the runs. Returns them as they are now.
-create function pgflow._start_judged_steps(p_judged pgflow.step_states[])
-returns pgflow.step_states[]
+create function pgflow._start_judged_steps(p_judged pgflow._state[])
+returns pgflow._state[]
 language plpgsql
 as $$
 declare
   v_now timestamptz := pgflow.clock();
-  v_states pgflow.step_states[];
+  v_states pgflow._state[];
 begin
   with judged as materialized (
     select j.run_id, j.step_slug, st.step_type, st.when_unmet, j.initial_tasks,
@@ -35,7 +35,7 @@ begin
       output = case when v.status = 'completed' then '[]'::jsonb end
     from verdicts v
     where s.run_id = v.run_id and s.step_slug = v.step_slug and s.status = 'created'
-    returning s as state
+    returning row(s.*)::pgflow._state as state
   )
   select array_agg(c.state) into v_states from changed c;
   return v_states;

@@ -15,10 +15,10 @@ declare
   v_has_waits boolean;
   v_bad_type text;
   v_run_ids uuid[];
-  v_ready pgflow.step_states[];
-  v_opened pgflow.step_states[];
-  v_ended pgflow.step_states[];
-  v_judged pgflow.step_states[];
+  v_ready pgflow._state[];
+  v_opened pgflow._state[];
+  v_ended pgflow._state[];
+  v_judged pgflow._state[];
   v_failed pgflow._failed_step[];
 begin
   perform pg_advisory_xact_lock_shared(pgflow._deletion_lock(p_flow_slug));
@@ -71,7 +71,7 @@ begin
                            when t.tasks = 0 then 'completed' else 'started' end as status
     ) x
     where st.flow_slug = p_flow_slug
-    returning step_states as state
+    returning row(step_states.*)::pgflow._state as state
   )
   select array_agg((n.state)) filter (where (n.state).status = 'started'),
          array_agg((n.state)) filter (where (n.state).status = 'completed'),

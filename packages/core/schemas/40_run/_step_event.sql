@@ -1,5 +1,5 @@
 -- The payload of a step's event, by the status it has now.
-create function pgflow._step_event(p_state pgflow.step_states)
+create function pgflow._step_event(p_state pgflow._state)
 returns jsonb
 language plpgsql stable
 as $$

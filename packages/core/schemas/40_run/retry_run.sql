@@ -12,11 +12,11 @@ declare
   v_run pgflow.runs;
   v_tasks pgflow.step_tasks[];
   v_waiting pgflow.step_tasks[];
-  v_restarted pgflow.step_states[];
-  v_undispatched pgflow.step_states[];
-  v_judged pgflow.step_states[];
-  v_started pgflow.step_states[];
-  v_opened pgflow.step_states[];
+  v_restarted pgflow._state[];
+  v_undispatched pgflow._state[];
+  v_judged pgflow._state[];
+  v_started pgflow._state[];
+  v_opened pgflow._state[];
 begin
   select * into v_run from pgflow.runs r where r.run_id = retry_run.run_id for no key update;
   if v_run.run_id is null or not pgflow._may_change(v_run.owner) then
@@ -62,9 +62,9 @@ begin
   from unnest(v_waiting) w join pgflow.steps st on st.flow_slug = w.flow_slug and st.step_slug = w.step_slug;
 
   -- Steps that had started in the very call that failed the run were never dispatched.
-  select array_agg(s) filter (where s.status = 'started' and t.run_id is null),
-         array_agg(s) filter (where s.status = 'started' and t.run_id is not null),
-         array_agg(s) filter (where s.status = 'created' and s.remaining_deps = 0)
+  select array_agg(row(s.*)::pgflow._state) filter (where s.status = 'started' and t.run_id is null),
+         array_agg(row(s.*)::pgflow._state) filter (where s.status = 'started' and t.run_id is not null),
+         array_agg(row(s.*)::pgflow._state) filter (where s.status = 'created' and s.remaining_deps = 0)
   into v_undispatched, v_restarted, v_judged
   from pgflow.step_states s
   left join lateral (select x.run_id from pgflow.step_tasks x where x.run_id = s.run_id and x.step_slug = s.step_slug limit 1) t on true

@@ -8,7 +8,7 @@ declare
   v_tasks pgflow.step_tasks[];
   v_ending pgflow.step_tasks[];
   v_ended pgflow._ended_task[];
-  v_skipped_steps pgflow.step_states[];
+  v_skipped_steps pgflow._state[];
   v_failed_steps pgflow._failed_step[];
 begin
   select array_agg(t) filter (where pgflow._can_requeue(t)), array_agg(t) filter (where not pgflow._can_requeue(t))

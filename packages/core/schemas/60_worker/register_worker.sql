@@ -19,6 +19,6 @@ begin
     queue_name = excluded.queue_name, function_name = excluded.function_name, started_at = excluded.started_at,
     last_heartbeat_at = excluded.last_heartbeat_at, deprecated_at = null, stopped_at = null,
     execution_id = excluded.execution_id, tasks_count = 0, cpu_ms = null;
-  return (pgflow._worker_state(register_worker.worker_id)).state;
+  return (select w.state from pgflow._worker_state(register_worker.worker_id) w);
 end $$;
 comment on function pgflow.register_worker(uuid, text, text, text, uuid) is 'Makes a worker known and answers its state: running, or fenced while its function is disabled. execution_id is what the host calls the isolate or process that it lives in.';
