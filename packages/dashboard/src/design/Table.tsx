@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react'
+import type { CSSProperties, ReactNode } from 'react'
 import { classNames } from './class-names.ts'
 import styles from './Table.module.css'
 
@@ -7,6 +7,8 @@ export interface Column<TRow> {
   readonly title: string
   /** Of the table's width; widths do not follow what the cells hold, so that nothing moves when they are filled anew. */
   readonly width: string
+  /** On narrow screens, so that the columns after it come into sight; the others share what is left, as their widths say. */
+  readonly narrowWidth?: string
   readonly cell: (row: TRow) => ReactNode
   /** Numbers stand to the right, so that they can be compared. */
   readonly isNumber?: boolean
@@ -46,8 +48,12 @@ export function Table<TRow>(props: TableProps<TRow>) {
     <div className={styles.frame} tabIndex={0}>
       <table className={styles.table} style={{ minWidth }} aria-label={label}>
         <colgroup>
-          {columns.map(({ title, width }) => (
-            <col key={title} style={{ width }} />
+          {columns.map(({ title, width, narrowWidth = width }) => (
+            <col
+              key={title}
+              className={styles.column}
+              style={{ '--width': width, '--narrow-width': narrowWidth } as CSSProperties}
+            />
           ))}
         </colgroup>
         <thead>

@@ -77,15 +77,17 @@ function Canvas({ label, marks, selected, onSelect, layout, width, impliedEdges 
   const viewport = useRef<HTMLElement>(null)
   const isScrolled = layout.width * scale > width + 1 || layout.height * scale > 512
 
-  // A picture that is larger than its frame begins where something happens.
-  const first = layout.nodes.find(({ steps }) => isOfInterest(groupStatus(steps, marks)?.status))
+  // A picture that is larger than its frame begins at the step that is looked at, else where something happens.
+  const first =
+    layout.nodes.find(({ steps }) => steps.some(({ step }) => step === selected)) ??
+    layout.nodes.find(({ steps }) => isOfInterest(groupStatus(steps, marks)?.status))
   const firstBox = useRef(first?.box)
   firstBox.current = first?.box
   useEffect(() => {
     const box = firstBox.current
     if (box === undefined) return
     viewport.current?.scrollTo({ left: box.x * scale - 60, top: box.y * scale - 60 })
-  }, [scale])
+  }, [scale, layout])
 
   return (
     <>

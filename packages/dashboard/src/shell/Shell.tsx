@@ -79,6 +79,7 @@ function Navigation() {
           onClick={() => setOpen(!isOpen)}
         />
       </div>
+      <LiveNote />
       <div id="navigation" className={styles.folding}>
         <WorkspaceSwitch />
         <nav aria-label="Pages">
@@ -94,11 +95,8 @@ function Navigation() {
           </ul>
         </nav>
         <div className={styles.foot}>
-          <LiveNote />
-          <div className={styles.footRow}>
-            <ThemeSwitch />
-            <SignOutButton />
-          </div>
+          <ThemeSwitch />
+          <SignOutButton />
         </div>
       </div>
     </header>

@@ -18,6 +18,7 @@ const COLUMNS: readonly Column<ListedFlow>[] = [
   {
     title: 'Flow',
     width: '28%',
+    narrowWidth: '17%',
     cell: ({ flow }) => (
       <span className={styles.flow}>
         <Link to="/flows/$flow" params={{ flow: flow.flow }} className={styles.name}>

@@ -44,6 +44,7 @@ const COLUMNS: readonly Column<QueueRow>[] = [
   {
     title: 'Queue',
     width: '22%',
+    narrowWidth: '14%',
     cell: ({ queue, stepSlugs }) => (
       <TwoLines below={stepSlugs.length === 0 ? undefined : queue}>
         <Link to="/queues/$queue" params={{ queue }} title={queue}>
