@@ -3948,13 +3948,15 @@ language plpgsql
 as $$
 declare
   v_queue text;
+  -- Once, since a volatile function is called again for each message and no index serves it.
+  v_until timestamptz := clock_timestamp() + interval '5 seconds';
   v_ids bigint[];
   v_run_ids uuid[];
 begin
   for v_queue in select distinct s.queue_name from pgflow._routes s order by s.queue_name loop
     begin
-      execute format('select array_agg(q.msg_id) from pgmq.%I q where q.read_ct > 0 and q.vt <= clock_timestamp() + interval ''5 seconds''',
-                     pgmq.format_table_name(v_queue, 'q')) into v_ids;
+      execute format('select array_agg(q.msg_id) from pgmq.%I q where q.read_ct > 0 and q.vt <= $1',
+                     pgmq.format_table_name(v_queue, 'q')) into v_ids using v_until;
     exception when undefined_table then
       -- A queue dropped by hand holds nothing to recover; its worker says so at its next start.
       v_ids := null;
@@ -4616,8 +4618,8 @@ end $$;
 
 -- 60_worker/_queue_troubles.sql
 -- What is wrong in a queue, as far as cheap looks tell. waiting_age: how long the message that is visible for longest could have been
--- taken. Stalled: of the first thousand messages that were read before and are visible again, those whose task was started and is past its
--- recovery boundary. Unsupported: of the thousand oldest messages, those that no task knows; null of a queue without a flow, where none has one.
+-- taken. Stalled: of the ten thousand oldest messages those that were read before and are visible again, and whose task was started and is
+-- past its recovery boundary. Unsupported: of the thousand oldest messages, those that no task knows; null of a queue without a flow, where none has one.
 create function pgflow._queue_troubles(
   p_queue_name text, p_has_routes boolean, out waiting_age interval, out stalled integer, out unsupported integer)
 returns record
@@ -4625,18 +4627,18 @@ language plpgsql stable
 as $$
 begin
   execute format(
-    'select (select clock_timestamp() - m.vt from pgmq.%1$I m where m.vt <= clock_timestamp() order by m.vt limit 1),
+    'select (select $3 - m.vt from pgmq.%1$I m where m.vt <= $3 order by m.vt limit 1),
             (select count(*)
-             from (select m.msg_id from pgmq.%1$I m where m.vt <= clock_timestamp() and m.read_ct > 0 order by m.vt limit 1000) q
+             from (select m.msg_id, m.vt, m.read_ct from pgmq.%1$I m order by m.msg_id limit 10000) q
              join pgflow.step_tasks t on t.queue_name = $1 and t.message_id = q.msg_id and t.message_id is not null
              join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
              join pgflow.flows f on f.flow_slug = t.flow_slug
-             where t.status = ''started''
+             where q.vt <= $3 and q.read_ct > 0 and t.status = ''started''
                and t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30) < pgflow.clock()),
             (select count(*) from (select m.msg_id from pgmq.%1$I m order by m.msg_id limit 1000) q
              where $2 and not exists (
                select from pgflow.step_tasks t where t.queue_name = $1 and t.message_id = q.msg_id and t.message_id is not null))',
-    pgmq.format_table_name(p_queue_name, 'q')) into waiting_age, stalled, unsupported using p_queue_name, p_has_routes;
+    pgmq.format_table_name(p_queue_name, 'q')) into waiting_age, stalled, unsupported using p_queue_name, p_has_routes, clock_timestamp();
   if not p_has_routes then
     unsupported := null;
   end if;

@@ -8,13 +8,15 @@ language plpgsql
 as $$
 declare
   v_queue text;
+  -- Once, since a volatile function is called again for each message and no index serves it.
+  v_until timestamptz := clock_timestamp() + interval '5 seconds';
   v_ids bigint[];
   v_run_ids uuid[];
 begin
   for v_queue in select distinct s.queue_name from pgflow._routes s order by s.queue_name loop
     begin
-      execute format('select array_agg(q.msg_id) from pgmq.%I q where q.read_ct > 0 and q.vt <= clock_timestamp() + interval ''5 seconds''',
-                     pgmq.format_table_name(v_queue, 'q')) into v_ids;
+      execute format('select array_agg(q.msg_id) from pgmq.%I q where q.read_ct > 0 and q.vt <= $1',
+                     pgmq.format_table_name(v_queue, 'q')) into v_ids using v_until;
     exception when undefined_table then
       -- A queue dropped by hand holds nothing to recover; its worker says so at its next start.
       v_ids := null;
