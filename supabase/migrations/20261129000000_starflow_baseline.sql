@@ -4241,6 +4241,15 @@ comment on table pgflow.worker_functions is 'What hosts workers under one name. 
 comment on column pgflow.worker_functions.start_awaited_since is 'When the ping was sent that has to bring up a worker, since none lived; null when it is known how that went.';
 comment on column pgflow.worker_functions.start_request_id is 'That ping in pg_net: its answer is looked at.';
 
+-- Unlogged as the tables of pg_net are: a crash of the database, or a failover, empties all of them, and gives pg_net's ids anew,
+-- to other requests. What is not here any longer has no answer. Without a foreign key: whoever pings waits for no row.
+create unlogged table pgflow.awaited_pings (
+  function_name text not null,
+  request_id bigint not null,
+  constraint awaited_pings_pkey primary key (function_name)
+);
+comment on table pgflow.awaited_pings is 'The ping of each function whose answer is looked at, for as long as pg_net remembers it.';
+
 -- Beside worker_functions and not in it: it is written every few seconds, and a start must not wait for that.
 create table pgflow.fence_holds (
   function_name text not null,
@@ -4383,7 +4392,7 @@ begin
   if is_over then
     return;
   end if;
-  select * into v_answer from pgflow._ping_answer(p_function.start_request_id, p_function.start_awaited_since);
+  select * into v_answer from pgflow._ping_answer(p_function.function_name, p_function.start_request_id, p_function.start_awaited_since);
   v_said := coalesce(': ' || pgflow._readable_answer(v_answer.body, p_key), '');
 
   if v_answer.error_message is not null then
@@ -4504,15 +4513,19 @@ exception when undefined_table then
 end $$;
 
 -- 60_worker/_ping_answer.sql
--- What pg_net has kept of the answer to a ping; all null where nothing came yet, it is pruned already, or nobody may see it.
+-- What pg_net has kept of the answer to a ping; all null where nothing came yet, it is pruned already, or nobody may see it; and
+-- after a crash, when an answer under this id is one to another request.
 -- A ping that ran into its timeout has no answer either: the start that it asked for goes on.
 -- pg_net's table has an index on created only, and nothing there is older than the request.
 create function pgflow._ping_answer(
-  p_request_id bigint, p_sent_at timestamptz, out status_code integer, out body text, out error_message text, out answered_at timestamptz)
+  p_function_name text, p_request_id bigint, p_sent_at timestamptz, out status_code integer, out body text, out error_message text, out answered_at timestamptz)
 language plpgsql stable
 set search_path = ''
 as $$
 begin
+  if not exists (select from pgflow.awaited_pings p where p.function_name = p_function_name and p.request_id = p_request_id) then
+    return;
+  end if;
   execute 'select r.status_code, r.content, case when r.timed_out then null else r.error_msg end, r.created from net._http_response r
            where r.id = $1 and r.created >= $2 - interval ''1 minute'' order by r.created desc limit 1'
   into status_code, body, error_message, answered_at using p_request_id, p_sent_at;
@@ -4902,6 +4915,7 @@ begin
     request_id := null;
     v_ping_error := null;
     v_start_error := null;
+    v_is_over := false;
     if v_due.is_down then
       begin
         select s.is_over, s.error_message, s.failed_at into v_is_over, v_start_error, v_failed_at
@@ -4914,7 +4928,8 @@ begin
     v_has_to_wait := not v_released_local_mode and (v_due.is_backing_off or (v_start_error is not null
       and greatest(v_failed_at, v_function.last_invoked_at)
           >= pgflow.clock() - pgflow._start_back_off(v_function.debounce, v_function.failed_starts + 1)));
-    continue when v_has_to_wait and v_start_error is null;
+    -- Also that there is nothing left to wait for is written down: else it would be found again each second.
+    continue when v_has_to_wait and not v_is_over;
 
     if not v_has_to_wait then
       begin
@@ -4925,6 +4940,10 @@ begin
         v_is_locked := sqlstate = '55P03';
         v_ping_error := left('ping: ' || sqlerrm, 2000);
       end;
+      if v_due.is_down and v_is_over and request_id is not null then
+        insert into pgflow.awaited_pings as p (function_name, request_id) values (v_function.function_name, ensure_workers.request_id)
+        on conflict on constraint awaited_pings_pkey do update set request_id = excluded.request_id;
+      end if;
       invoked := request_id is not null;
       return next;
     end if;
@@ -9085,6 +9104,7 @@ alter table pgflow.dead_letters enable row level security;
 alter table pgflow.forgiven_reads enable row level security;
 alter table pgflow.workers enable row level security;
 alter table pgflow.worker_functions enable row level security;
+alter table pgflow.awaited_pings enable row level security;
 alter table pgflow.fence_holds enable row level security;
 alter table pgflow.worker_function_queues enable row level security;
 

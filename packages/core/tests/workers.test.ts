@@ -460,6 +460,43 @@ describe('a function without a live worker whose last ping', () => {
     expect(await functionRow('f')).toMatchObject({ failed_starts: 1, last_error: 'FlowShapeMismatchError' })
   })
 
+  test('lost its answer in a crash is not judged by the answer to another request, which has its id now', async () => {
+    const persistence = await sql`
+      select distinct relpersistence as kind from pg_class
+      where oid in ('pgflow.awaited_pings'::regclass, 'net._http_response'::regclass, 'net.http_request_queue'::regclass)`
+    expect(persistence).toEqual([{ kind: 'u' }])
+    await core.trackWorkerFunction('f')
+    await tick()
+    // All that a crash does to unlogged tables.
+    await sql`truncate pgflow.awaited_pings`
+    await answer({ status_code: 500, content: 'from a webhook of the application' })
+    await ago('7 s')
+    expect(await tick()).toEqual(['f'])
+    expect(await functionRow('f')).toMatchObject({ failed_starts: 0, last_error: null })
+    await ago('31 s')
+    await tick()
+    expect(await functionRow('f')).toMatchObject({
+      last_error: 'No worker has registered here within 30 s of the ping, and no answer to it is known',
+    })
+  })
+
+  test('reached an isolate that takes nothing more, while it backs off, is looked at once', async () => {
+    await core.trackWorkerFunction('f')
+    await tick()
+    await sql`update pgflow.worker_functions set failed_starts = 9, last_error = 'old', last_error_at = now() - interval '1 s'`
+    const looks = () => sql`select from pgflow._functions_to_ping(false)`
+    await sql`
+      update pgflow.worker_functions set last_invoked_at = now() - interval '7 s', start_awaited_since = now() - interval '7 s'`
+    await answer({ status_code: 503, content: '{"status":"stopping"}' })
+    expect(await looks()).toHaveLength(1)
+    expect(await tick()).toEqual([])
+    expect(await looks()).toHaveLength(0)
+    expect(await functionRow('f')).toMatchObject({ failed_starts: 9, last_error: 'old' })
+    await invokedAgo('f', '301 s')
+    await sql`update pgflow.worker_functions set last_error_at = now() - interval '301 s'`
+    expect(await tick()).toEqual(['f'])
+  })
+
   test('failed is counted once by ten calls at once', async () => {
     await pingedAndAnswered({ status_code: 503, content: 'BOOT_ERROR' })
     const many = database.connect({ connections: 10 })

@@ -54,6 +54,15 @@ comment on table pgflow.worker_functions is 'What hosts workers under one name. 
 comment on column pgflow.worker_functions.start_awaited_since is 'When the ping was sent that has to bring up a worker, since none lived; null when it is known how that went.';
 comment on column pgflow.worker_functions.start_request_id is 'That ping in pg_net: its answer is looked at.';
 
+-- Unlogged as the tables of pg_net are: a crash of the database, or a failover, empties all of them, and gives pg_net's ids anew,
+-- to other requests. What is not here any longer has no answer. Without a foreign key: whoever pings waits for no row.
+create unlogged table pgflow.awaited_pings (
+  function_name text not null,
+  request_id bigint not null,
+  constraint awaited_pings_pkey primary key (function_name)
+);
+comment on table pgflow.awaited_pings is 'The ping of each function whose answer is looked at, for as long as pg_net remembers it.';
+
 -- Beside worker_functions and not in it: it is written every few seconds, and a start must not wait for that.
 create table pgflow.fence_holds (
   function_name text not null,

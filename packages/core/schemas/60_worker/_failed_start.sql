@@ -16,7 +16,7 @@ begin
   if is_over then
     return;
   end if;
-  select * into v_answer from pgflow._ping_answer(p_function.start_request_id, p_function.start_awaited_since);
+  select * into v_answer from pgflow._ping_answer(p_function.function_name, p_function.start_request_id, p_function.start_awaited_since);
   v_said := coalesce(': ' || pgflow._readable_answer(v_answer.body, p_key), '');
 
   if v_answer.error_message is not null then

@@ -42,6 +42,7 @@ begin
     request_id := null;
     v_ping_error := null;
     v_start_error := null;
+    v_is_over := false;
     if v_due.is_down then
       begin
         select s.is_over, s.error_message, s.failed_at into v_is_over, v_start_error, v_failed_at
@@ -54,7 +55,8 @@ begin
     v_has_to_wait := not v_released_local_mode and (v_due.is_backing_off or (v_start_error is not null
       and greatest(v_failed_at, v_function.last_invoked_at)
           >= pgflow.clock() - pgflow._start_back_off(v_function.debounce, v_function.failed_starts + 1)));
-    continue when v_has_to_wait and v_start_error is null;
+    -- Also that there is nothing left to wait for is written down: else it would be found again each second.
+    continue when v_has_to_wait and not v_is_over;
 
     if not v_has_to_wait then
       begin
@@ -65,6 +67,10 @@ begin
         v_is_locked := sqlstate = '55P03';
         v_ping_error := left('ping: ' || sqlerrm, 2000);
       end;
+      if v_due.is_down and v_is_over and request_id is not null then
+        insert into pgflow.awaited_pings as p (function_name, request_id) values (v_function.function_name, ensure_workers.request_id)
+        on conflict on constraint awaited_pings_pkey do update set request_id = excluded.request_id;
+      end if;
       invoked := request_id is not null;
       return next;
     end if;

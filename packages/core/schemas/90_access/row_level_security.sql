@@ -15,6 +15,7 @@ alter table pgflow.dead_letters enable row level security;
 alter table pgflow.forgiven_reads enable row level security;
 alter table pgflow.workers enable row level security;
 alter table pgflow.worker_functions enable row level security;
+alter table pgflow.awaited_pings enable row level security;
 alter table pgflow.fence_holds enable row level security;
 alter table pgflow.worker_function_queues enable row level security;
 
