@@ -5286,7 +5286,7 @@ end $$;
 comment on function pgflow.report_start_failure(text, text) is 'Keeps the reason why a worker could not start; pings then back off up to 5 min.';
 
 -- 60_worker/report_usage.sql
--- Some seconds apart, while there is something new; the hot call knows nothing of it. A figure never becomes smaller: reports of one
+-- Once a second, while there is something new; the hot call knows nothing of it. A figure never becomes smaller: reports of one
 -- worker may overtake each other.
 create function pgflow.report_usage(worker_id uuid, tasks_count integer, cpu_ms bigint default null)
 returns void

@@ -94,7 +94,7 @@ test('the demo goes from start to summary on the real SQL core', async () => {
     waitForWorkers(sql, flowSlug, { since: before, signal: new AbortController().signal, timeoutMs })
   await expect(wait(0)).rejects.toMatchObject({ code: 'SF604' })
   for (const { workerId, queueName } of workers.values()) {
-    await core.registerWorker({ workerId, queueName, functionName: queueName })
+    await core.registerWorker({ workerId, executionId: workerId, queueName, functionName: queueName })
   }
   await wait(0)
 
@@ -115,7 +115,7 @@ test('the demo goes from start to summary on the real SQL core', async () => {
   const parser = workers.get('parse')!
   const view = await lookForBusyWorkers(sql, runIds)
   expect(view.busy).toMatchObject([
-    { workerId: parser.workerId, functionName: parser.queueName, step: 'parse', queue: parser.queueName },
+    { workerId: parser.workerId, executionId: parser.workerId, step: 'parse', queue: parser.queueName },
   ])
   expect(view.busy[0]!.registeredAtMs).toBeLessThanOrEqual(view.nowMs)
   expect(view.lastStepsStarted).toBe(false)

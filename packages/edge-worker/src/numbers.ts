@@ -16,8 +16,8 @@ export const CLAIM_BEATS_AFTER_MS = 3500
 /** How long a heartbeat waits behind a slow poll before it is also sent on another connection. */
 export const HEARTBEAT_HEDGE_MS = 2000
 
-/** While tasks end, how often a worker tells the database how many have. */
-export const USAGE_REPORT_INTERVAL_MS = 5000
+/** While tasks end, how often a worker tells the database how many have: one that burns its CPU is killed after 2 s of it. */
+export const USAGE_REPORT_INTERVAL_MS = 1000
 
 /** How long started handlers get to end once the worker is told to stop. */
 export const SHUTDOWN_GRACE_MS = 5000

@@ -24,7 +24,7 @@ describe('UsageReport', () => {
     return { report, sent, failures, endTasks }
   }
 
-  it('tells every 5 s what there is by then, and nothing while no task ends', async () => {
+  it('tells every second what there is by then, and nothing while no task ends', async () => {
     const { report, sent, endTasks } = reporting()
     report.start()
     report.start()
@@ -77,7 +77,7 @@ describe('UsageReport', () => {
     })
     report.start()
     endTasks(1)
-    await vi.advanceTimersByTimeAsync(15_000)
+    await vi.advanceTimersByTimeAsync(3_000)
     expect([sent.length, failures]).toEqual([3, ['down']])
     isDown = false
     await vi.advanceTimersByTimeAsync(10_000)

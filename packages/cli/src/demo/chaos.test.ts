@@ -3,7 +3,7 @@ import { type BusyWorker, Chaos, type ChaosPace, type ChaosView } from './chaos.
 
 const worker = (workerId: string, queue: string, registeredAtMs = 0): BusyWorker => ({
   workerId,
-  functionName: queue,
+  executionId: `isolate of ${workerId}`,
   step: queue,
   queue,
   registeredAtMs,

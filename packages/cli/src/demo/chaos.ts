@@ -3,7 +3,8 @@ import type { Sql } from 'postgres'
 /** A live worker that has started at least one task and not reported it. Times are of the database's clock. */
 export interface BusyWorker {
   readonly workerId: string
-  readonly functionName: string
+  /** The isolate that it lives in. */
+  readonly executionId: string
   readonly step: string
   readonly queue: string
   readonly registeredAtMs: number
@@ -128,7 +129,7 @@ export class Chaos {
 export async function lookForBusyWorkers(sql: Sql, runIds: readonly string[]): Promise<ChaosView> {
   const [row] = await sql<[ChaosView]>`
     with busy as (
-      select distinct workers.worker_id, workers.function_name, workers.queue_name, workers.started_at, step_tasks.step_slug
+      select distinct workers.worker_id, workers.execution_id, workers.queue_name, workers.started_at, step_tasks.step_slug
       from pgflow.step_tasks
       join pgflow.workers on workers.worker_id = step_tasks.last_worker_id
       where step_tasks.run_id = any(${runIds as string[]}::uuid[])
@@ -139,7 +140,7 @@ export async function lookForBusyWorkers(sql: Sql, runIds: readonly string[]): P
     select
       coalesce((select jsonb_agg(jsonb_build_object(
         'workerId', worker_id,
-        'functionName', function_name,
+        'executionId', execution_id,
         'step', step_slug,
         'queue', queue_name,
         'registeredAtMs', extract(epoch from started_at) * 1000

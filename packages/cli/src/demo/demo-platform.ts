@@ -1,4 +1,3 @@
-import type { IsolateInfo } from '@starflow/local'
 import type { Sql } from 'postgres'
 import { startStarflowPlatform } from '../platform/start-starflow-platform.ts'
 import type { BusyWorker } from './chaos.ts'
@@ -60,24 +59,8 @@ export async function startDemoPlatform(options: DemoPlatformOptions): Promise<D
     apiUrl: platform.apiUrl,
     anonKey: platform.anonKey,
     serviceRoleKey: platform.serviceRoleKey,
-    killWorker: async (worker) => {
-      const isolate = isolateOf(worker, platform.functions.isolates())
-      return isolate !== undefined && platform.functions.killIsolate(isolate.id)
-    },
+    killWorker: ({ executionId }) => platform.functions.killIsolate(executionId),
     cpuMs: () => platform.functions.isolates().reduce((sum, isolate) => sum + isolate.cpuMs, endedCpuMs),
     dispose,
   }
-}
-
-/**
- * The isolate in which a worker lives: of those of its function the youngest that is older than the worker. A worker
- * registers right after its isolate has booted, and a retired isolate may go on beside its successor.
- */
-export function isolateOf(
-  worker: Pick<BusyWorker, 'functionName' | 'registeredAtMs'>,
-  isolates: readonly Pick<IsolateInfo, 'id' | 'name' | 'startedAt'>[],
-): Pick<IsolateInfo, 'id'> | undefined {
-  return isolates
-    .filter(({ name, startedAt }) => name === worker.functionName && startedAt.getTime() <= worker.registeredAtMs)
-    .sort((a, b) => b.startedAt.getTime() - a.startedAt.getTime())[0]
 }

@@ -1,4 +1,4 @@
--- Some seconds apart, while there is something new; the hot call knows nothing of it. A figure never becomes smaller: reports of one
+-- Once a second, while there is something new; the hot call knows nothing of it. A figure never becomes smaller: reports of one
 -- worker may overtake each other.
 create function pgflow.report_usage(worker_id uuid, tasks_count integer, cpu_ms bigint default null)
 returns void
