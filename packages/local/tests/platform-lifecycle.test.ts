@@ -71,7 +71,7 @@ test('a platform gives a database, a gateway, keys and functions that know them,
   await expect(fetch(`${platform.apiUrl}/health`)).rejects.toThrow()
 })
 
-test('a cron job wakes a function through the gateway: http_post from the database reaches an isolate', async () => {
+test('a cron job wakes a function through the gateway, until functions are stopped; the database goes on', async () => {
   const folder = temporaryFolder({
     'functions/ping/index.ts': `Deno.serve(async (request) => Response.json({ got: await request.json() }))`,
   })
@@ -85,6 +85,11 @@ test('a cron job wakes a function through the gateway: http_post from the databa
   await vi.waitUntil(async () => (await sql`select from net._http_response where status_code = 200`).length > 0, POLL)
   expect(await sql`select content from net._http_response limit 1`).toEqual([{ content: '{"got":{"n":1}}' }])
   expect(platform.functions.isolates()).toMatchObject([{ name: 'ping' }])
+  const { pid } = platform.functions.isolates()[0]!
+  await platform.stopFunctions()
+  await platform.stopFunctions()
+  expect([isAlive(pid), platform.functions.isolates()]).toEqual([false, []])
+  expect(await sql`select status_code from net._http_response limit 1`).toEqual([{ status_code: 200 }])
 })
 
 test('a second start has the same data, keys and ports', async () => {
