@@ -52,7 +52,7 @@ describe('a run', () => {
     const page = await browser.open('/flows/orderV2?workspace=shop')
     await page.getByRole('button', { name: 'Start the run' }).click()
     await page.getByText('The input is not right yet.').waitFor()
-    await page.getByText('string does not match format "email"', { exact: false }).waitFor()
+    await page.getByText('is not of the form email', { exact: false }).waitFor()
 
     await page.getByLabel('orderId').fill('A-7')
     await page.getByLabel('name', { exact: true }).fill('Ada Lovelace')

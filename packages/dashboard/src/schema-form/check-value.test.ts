@@ -5,7 +5,7 @@ import type { Json } from './json.ts'
 const schema: Json = {
   type: 'object',
   properties: {
-    mail: { type: 'string', format: 'email' },
+    mail: { type: 'string', format: 'email', pattern: '@' },
     count: { anyOf: [{ type: 'integer', minimum: 3 }, { type: 'null' }] },
     lines: { type: 'array', items: { $ref: '#/$defs/line' } },
     target: { oneOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] },
@@ -30,7 +30,7 @@ test('a problem stands at the innermost place, once', () => {
     '/lines/1/sku instance type "number" is invalid. Expected "string"',
     '/lines/2/sku is missing',
   ])
-  expect(problems({ mail: 'nobody' })).toEqual(['/mail string does not match format "email"'])
+  expect(problems({ mail: 'nobody' })).toEqual(['/mail is not of the form email'])
 })
 
 test('of alternatives the one that was meant tells what is wrong, and where none was, that none fits', () => {

@@ -18,6 +18,10 @@ export function checkValue(schema: Json, value: Json): readonly Problem[] {
 }
 
 function isExplained(error: OutputUnit, all: readonly OutputUnit[]): boolean {
+  // Schema libraries say both of an address, for instance, and only one says what is meant.
+  if (error.keyword === 'pattern') {
+    return all.some((other) => other.keyword === 'format' && other.instanceLocation === error.instanceLocation)
+  }
   return (
     WRAPPERS.includes(error.keyword) &&
     all.some(
@@ -68,7 +72,19 @@ function problemOf({ instanceLocation, keyword, error }: OutputUnit): Problem {
       return { path, message: 'is nothing that the flow knows' }
     case 'required':
       return { path: `${path}/${/property "(.*)"/.exec(error)?.[1] ?? ''}`, message: 'is missing' }
+    case 'minLength':
+    case 'minItems':
+      return { path, message: tooLittle(keyword, error) }
+    case 'format':
+      return { path, message: `is not of the form ${/"(.*)"/.exec(error)?.[1] ?? 'that is asked for'}` }
     default:
       return { path, message: error.replace(/\.$/, '').replace(/^[A-Z]/, (letter) => letter.toLowerCase()) }
   }
+}
+
+/** The library ends with `(0 < 1)`: so much is there, so much is asked for. */
+function tooLittle(keyword: 'minLength' | 'minItems', error: string): string {
+  const [, have, least] = /\((\d+) < (\d+)\)/.exec(error) ?? []
+  if (keyword === 'minItems') return `needs at least ${least}`
+  return have === '0' ? 'is empty' : `is too short: at least ${least} characters`
 }

@@ -23,9 +23,23 @@ test('fields do not take what they would lose', () => {
 
 test('what the schema refuses is a problem in either way of writing', () => {
   const form = formOf(schema, { name: 'A' })
-  const problems = [{ path: '/name', message: 'string is too short (1 < 2)' }]
+  const problems = [{ path: '/name', message: 'is too short: at least 2 characters' }]
   expect(readForm(form)).toEqual({ value: undefined, problems })
   expect(readForm(asJson(form))).toEqual({ value: undefined, problems })
+})
+
+test('what cannot be read and what the schema refuses are told together, and each place once', () => {
+  const lines = { type: 'array', minItems: 1, items: { type: 'string' } }
+  const form = formOf({
+    type: 'object',
+    properties: { name: { type: 'string', minLength: 2 }, count: { type: 'integer' }, lines },
+    required: ['name', 'count', 'lines'],
+  })
+  expect(readForm(form).problems.map(({ path, message }) => `${path} ${message}`)).toEqual([
+    '/count is missing',
+    '/name is empty',
+    '/lines needs at least 1',
+  ])
 })
 
 test('without a schema there is JSON alone, and any of it will do', () => {

@@ -34,9 +34,16 @@ export function formOf(schema: Json, initial?: Json): FormState {
 
 export function readForm({ schema, field, mode, draft, text }: FormState): FormReading {
   const { value, problems } = mode === 'fields' ? readDraft(field, draft) : readText(text)
-  if (problems.length > 0 || value === undefined) return { value: undefined, problems }
-  const refused = checkValue(schema, value)
-  return refused.length > 0 ? { value: undefined, problems: refused } : { value, problems: [] }
+  if (value === undefined) return { value: undefined, problems }
+  // All at once: what the schema has against the rest is told beside what cannot be read, and not after that is mended.
+  const refused = checkValue(schema, value).filter(({ path }) => !problems.some((known) => isAbout(path, known.path)))
+  const all = [...problems, ...refused]
+  return all.length > 0 ? { value: undefined, problems: all } : { value, problems: [] }
+}
+
+/** The same place, or one of them within the other. */
+function isAbout(path: string, other: string): boolean {
+  return path === other || path.startsWith(`${other}/`) || other.startsWith(`${path}/`)
 }
 
 /** The same value as JSON, as far as it can be read. */

@@ -49,6 +49,12 @@ export function SignInPage() {
           help={
             <>
               The operator's, or one of a workspace: <code className={styles.command}>npx starflow tokens create</code>
+              {isThisComputer(window.location.hostname) && (
+                <span className={styles.local}>
+                  Of <code className={styles.command}>starflow dev</code>: the link in its terminal signs you in, or its
+                  token in <code className={styles.command}>.starflow/dev/api-token</code>
+                </span>
+              )}
             </>
           }
         >
@@ -72,6 +78,11 @@ export function SignInPage() {
       </form>
     </main>
   )
+}
+
+/** Where `starflow dev` listens. */
+function isThisComputer(hostname: string): boolean {
+  return hostname === '127.0.0.1' || hostname === 'localhost'
 }
 
 /** A refusal in the words of somebody who signs in; the API's own are for those who send requests. */
