@@ -5144,7 +5144,8 @@ comment on function pgflow.mark_worker_stopped(uuid) is 'The last thing a worker
 
 -- 60_worker/prune_workers.sql
 -- Hourly. A killed worker never says that it stopped; after an hour of silence its row is closed, so that searches for
--- living ones stay short. Rows of a week ago are deleted, only those that no task names. Each deletion makes the foreign
+-- living ones stay short. Rows of a week ago are deleted, only those that no task names and whose isolate or process has ended too: while it
+-- goes on, their tasks belong to its CPU. Each deletion makes the foreign
 -- key of step_tasks look for such a task without an index (one there would double the cost of every claim), so this
 -- stops after 5 s and goes on in an hour.
 create function pgflow.prune_workers()
@@ -5164,6 +5165,9 @@ begin
     select w.worker_id from pgflow.workers w
     where w.last_heartbeat_at < pgflow.clock() - interval '7 days'
       and not exists (select from pgflow.step_tasks t where t.last_worker_id = w.worker_id)
+      and not exists (
+        select from pgflow.workers o where coalesce(o.execution_id, o.worker_id) = coalesce(w.execution_id, w.worker_id)
+          and o.last_heartbeat_at >= pgflow.clock() - interval '7 days')
     order by w.last_heartbeat_at
     for update skip locked
   loop
@@ -5173,7 +5177,7 @@ begin
   end loop;
   return v_count;
 end $$;
-comment on function pgflow.prune_workers() is 'Deletes workers that were last heard of a week ago and that no task names, and closes those silent for an hour. Returns how many were deleted.';
+comment on function pgflow.prune_workers() is 'Deletes workers that were last heard of a week ago, as all of their isolate or process, and that no task names, and closes those silent for an hour. Returns how many were deleted.';
 
 -- 60_worker/queue_coverage.sql
 -- Every persisted route beside the workers that serve it. Each queue is measured once, however many steps share it, and
@@ -7543,8 +7547,8 @@ comment on function starflow.list_api_tokens(text) is 'The tokens of a workspace
 
 -- 75_server/list_functions.sql
 -- Lives: workers that were started within the last hour. tasks_per_life: what the queues of the function have done since then, shared among them;
--- null where another function serves one of these queues too. cpu_ms_per_task: over the isolates and processes of these lives, and of those that
--- go on since before; each counts once, however many workers live in it. null where none of them was measured, or none had a task.
+-- null where another function serves one of these queues too. cpu_ms_per_task: over the isolates and processes of these lives, and of workers that
+-- live on since before; each counts once, however many workers live in it. null where none of them was measured, or none had a task.
 create function starflow.list_functions()
 returns table (
   function_name text, start_mode text, enabled boolean, enabled_before_fence boolean, fenced_by text, fenced_at timestamptz, disabled_reason text,
@@ -7576,7 +7580,7 @@ begin
     cross join lateral (
       select coalesce(sum(u.worker_count), 0)::integer as workers, sum(u.cpu_ms)::double precision / nullif(sum(u.tasks_count), 0) as cpu_ms_per_task
       from (select distinct coalesce(w.execution_id, w.worker_id) as execution_id from pgflow.workers w
-            where w.function_name = f.function_name and (w.stopped_at is null or w.started_at > pgflow.clock() - interval '1 hour')) x
+            where w.function_name = f.function_name and (w.started_at > pgflow.clock() - interval '1 hour' or pgflow._heartbeat_is_fresh(w))) x
       cross join lateral pgflow._execution_usage(x.execution_id) u
       where u.cpu_ms is not null and u.tasks_count is not null) c
     order by f.function_name;

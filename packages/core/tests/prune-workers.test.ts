@@ -36,6 +36,17 @@ test('prune_workers deletes workers of a week ago that no task names, and closes
   expect(await flow.core.heartbeat(silent)).toBe('deprecated')
 })
 
+test('prune_workers keeps a worker that its process has replaced as long as that goes on', async () => {
+  const executionId = randomUUID()
+  const [replaced, successor] = [randomUUID(), randomUUID()]
+  for (const workerId of [replaced, successor])
+    await core.registerWorker({ workerId, queueName: 'q', functionName: 'process', startMode: 'process', executionId })
+  await silentFor(replaced, '8 days')
+  expect(await sql`select pgflow.prune_workers() as count`).toEqual([{ count: 0 }])
+  await silentFor(successor, '8 days')
+  expect(await sql`select pgflow.prune_workers() as count`).toEqual([{ count: 2 }])
+})
+
 test('prune_workers leaves a worker alone whose row somebody holds', async () => {
   const workerId = await worker('8 days')
   await sql.begin(async (tx) => {

@@ -195,4 +195,13 @@ describe('CPU per task', () => {
     await sql`update pgflow.workers set started_at = now() - interval '2 hours'`
     expect(await listedFunction()).toEqual({ measuredWorkers: 1, cpuMsPerTask: 2 })
   })
+
+  test('of a function leaves out a process that was killed before, which never says that it stopped', async () => {
+    const [killed, going] = [await worker(), await worker()]
+    await core.reportUsage(killed.workerId, { tasks: 1, cpuMs: 1000 })
+    await core.reportUsage(going.workerId, { tasks: 10, cpuMs: 20 })
+    await sql`update pgflow.workers set started_at = now() - interval '2 hours'`
+    await sql`update pgflow.workers set last_heartbeat_at = now() - interval '90 minutes' where worker_id = ${killed.workerId}`
+    expect(await listedFunction()).toEqual({ measuredWorkers: 1, cpuMsPerTask: 2 })
+  })
 })

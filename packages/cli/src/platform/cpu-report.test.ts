@@ -21,7 +21,7 @@ describe('CpuReport', () => {
     return { report, isolates, sent, failures }
   }
 
-  test('tells all isolates in one go, those that have ended once more, and nothing where there are none', async () => {
+  test('tells all isolates in one go, those that have ended twice more, and nothing where there are none', async () => {
     const { report, isolates, sent } = reporting()
     report.start()
     await later()
@@ -32,11 +32,12 @@ describe('CpuReport', () => {
     report.ended({ id: 'a', cpuMs: 15 })
     await later()
     await later()
-    expect(sent).toEqual([{ a: 10, b: 20 }, { a: 15, b: 30 }, { b: 30 }])
+    await later()
+    expect(sent).toEqual([{ a: 10, b: 20 }, { a: 15, b: 30 }, { a: 15, b: 30 }, { b: 30 }])
     await report.stop()
   })
 
-  test('tells the rest when it is stopped; without a start, nothing', async () => {
+  test('tells the rest twice when it is stopped, once where that fails; without a start, nothing', async () => {
     const { report, sent } = reporting()
     report.ended({ id: 'a', cpuMs: 15 })
     await report.stop()
@@ -45,7 +46,12 @@ describe('CpuReport', () => {
     await report.stop()
     await report.stop()
     await later()
-    expect(sent).toEqual([{ a: 15 }])
+    expect(sent).toEqual([{ a: 15 }, { a: 15 }])
+    const down = reporting(() => Promise.reject(new Error('down')))
+    down.report.start()
+    down.report.ended({ id: 'a', cpuMs: 15 })
+    await down.report.stop()
+    expect([down.sent, down.failures]).toEqual([[{ a: 15 }], ['down']])
   })
 
   test('says the first of several failures, and the next report has what they had', async () => {
@@ -61,7 +67,8 @@ describe('CpuReport', () => {
     isDown = false
     await later()
     await later()
-    expect([sent.length, failures]).toEqual([3, ['down']])
+    await later()
+    expect([sent.length, failures]).toEqual([4, ['down']])
     await report.stop()
   })
 })

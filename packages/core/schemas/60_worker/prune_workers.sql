@@ -1,5 +1,6 @@
 -- Hourly. A killed worker never says that it stopped; after an hour of silence its row is closed, so that searches for
--- living ones stay short. Rows of a week ago are deleted, only those that no task names. Each deletion makes the foreign
+-- living ones stay short. Rows of a week ago are deleted, only those that no task names and whose isolate or process has ended too: while it
+-- goes on, their tasks belong to its CPU. Each deletion makes the foreign
 -- key of step_tasks look for such a task without an index (one there would double the cost of every claim), so this
 -- stops after 5 s and goes on in an hour.
 create function pgflow.prune_workers()
@@ -19,6 +20,9 @@ begin
     select w.worker_id from pgflow.workers w
     where w.last_heartbeat_at < pgflow.clock() - interval '7 days'
       and not exists (select from pgflow.step_tasks t where t.last_worker_id = w.worker_id)
+      and not exists (
+        select from pgflow.workers o where coalesce(o.execution_id, o.worker_id) = coalesce(w.execution_id, w.worker_id)
+          and o.last_heartbeat_at >= pgflow.clock() - interval '7 days')
     order by w.last_heartbeat_at
     for update skip locked
   loop
@@ -28,4 +32,4 @@ begin
   end loop;
   return v_count;
 end $$;
-comment on function pgflow.prune_workers() is 'Deletes workers that were last heard of a week ago and that no task names, and closes those silent for an hour. Returns how many were deleted.';
+comment on function pgflow.prune_workers() is 'Deletes workers that were last heard of a week ago, as all of their isolate or process, and that no task names, and closes those silent for an hour. Returns how many were deleted.';

@@ -1,6 +1,6 @@
 -- Lives: workers that were started within the last hour. tasks_per_life: what the queues of the function have done since then, shared among them;
--- null where another function serves one of these queues too. cpu_ms_per_task: over the isolates and processes of these lives, and of those that
--- go on since before; each counts once, however many workers live in it. null where none of them was measured, or none had a task.
+-- null where another function serves one of these queues too. cpu_ms_per_task: over the isolates and processes of these lives, and of workers that
+-- live on since before; each counts once, however many workers live in it. null where none of them was measured, or none had a task.
 create function starflow.list_functions()
 returns table (
   function_name text, start_mode text, enabled boolean, enabled_before_fence boolean, fenced_by text, fenced_at timestamptz, disabled_reason text,
@@ -32,7 +32,7 @@ begin
     cross join lateral (
       select coalesce(sum(u.worker_count), 0)::integer as workers, sum(u.cpu_ms)::double precision / nullif(sum(u.tasks_count), 0) as cpu_ms_per_task
       from (select distinct coalesce(w.execution_id, w.worker_id) as execution_id from pgflow.workers w
-            where w.function_name = f.function_name and (w.stopped_at is null or w.started_at > pgflow.clock() - interval '1 hour')) x
+            where w.function_name = f.function_name and (w.started_at > pgflow.clock() - interval '1 hour' or pgflow._heartbeat_is_fresh(w))) x
       cross join lateral pgflow._execution_usage(x.execution_id) u
       where u.cpu_ms is not null and u.tasks_count is not null) c
     order by f.function_name;
