@@ -331,7 +331,11 @@ describe('refusals change nothing', () => {
       { 'mail.ts': MAIL, 'bad.ts': MAIL },
       { code: 'SF614', fields: { functionName: 'sendmail' } },
     ],
-    ['a module that ends the process', { 'bad.ts': 'process.exit(3)\n' }, { code: 'SF617' }],
+    [
+      'a module that ends the process',
+      { 'bad.ts': 'process.exit(3)\n' },
+      { code: 'SF617', detail: expect.stringContaining('exit code 3'), hint: expect.stringContaining('only define') },
+    ],
   ]
   test.each(cases)('%s', async (_claim, files, expected) => {
     sample({ 'orders.ts': ORDERS })

@@ -109,4 +109,27 @@ describe('SUPABASE_URL and SUPABASE_DB_URL', () => {
     expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'SF631' } })
     expect(stdout).not.toContain('hunter2')
   })
+
+  test('of which one has no Starflow are refused with SF403, by whoever asks it', async () => {
+    const bare = await testDatabase({ template: 'platform' })
+    vi.stubEnv('SUPABASE_DB_URL', bare.url)
+    for (const args of [
+      ['run', 'flows.ts', '--input', '1'],
+      ['runs', 'list'],
+    ]) {
+      const { stdout } = await starflow(...args, '--json')
+      expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'SF403' } })
+    }
+  })
+
+  test('are taken as they are where the role may list runs and not ask for the id of the database', async () => {
+    await database.sql.unsafe(`
+      grant usage on schema pgflow, starflow to authenticator;
+      grant select on all tables in schema pgflow, starflow to authenticator;
+      grant execute on all functions in schema pgflow, starflow to authenticator;
+      revoke execute on function starflow.database_id() from public, authenticator`)
+    vi.stubEnv('SUPABASE_DB_URL', inject('testServer').urls.authenticator.replace(DATABASE_PLACEHOLDER, database.name))
+    const { exitCode } = await starflow('runs', 'list', '--json')
+    expect(exitCode).toBe(0)
+  })
 })

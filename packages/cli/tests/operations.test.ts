@@ -85,6 +85,21 @@ describe('the database', () => {
     expect(stdout + stderr).not.toContain('hunter2')
   })
 
+  test('is refused with SF403 where its functions are of another version, with what was missing', async () => {
+    await sql`alter function starflow.list_functions() rename to list_functions_of_old`
+    const { exitCode, stdout } = await starflow('workers', '--json', '--database-url', database.url).finally(
+      () => sql`alter function starflow.list_functions_of_old() rename to list_functions`,
+    )
+    expect(exitCode).toBe(1)
+    expect(JSON.parse(stdout)).toMatchObject({
+      error: {
+        code: 'SF403',
+        detail: 'function starflow.list_functions() does not exist (SQLSTATE 42883)',
+        hint: expect.stringContaining('npx supabase migration up'),
+      },
+    })
+  })
+
   test('is refused with SF403 where it has not been migrated, and the doctor says so', async () => {
     const bare = await testDatabase({ template: 'platform' })
     const refused = await starflow('coverage', '--json', '--database-url', bare.url)

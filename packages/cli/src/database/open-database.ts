@@ -4,6 +4,7 @@ import { withBuiltInArrays } from '@starflow/core'
 import { StarflowError } from '@starflow/errors'
 import postgres, { type Sql } from 'postgres'
 import { loadProject, type Project } from '../project/project.ts'
+import { isMissingInSchema, notMigrated, otherSchemaVersion } from './not-migrated.ts'
 
 /** What every command that talks to a database can be told. */
 export interface DatabaseOptions {
@@ -25,7 +26,8 @@ const CONNECT_TIMEOUT_SECONDS = 10
  * Runs `work` on the database that was named: by option, by DATABASE_URL, else the local platform that runs for this
  * project. The connection works through a transaction pooler too, and is closed afterwards.
  *
- * @throws StarflowError SF630 none was named, SF631 unreachable, SF403 without Starflow's schema (unless `mayBeEmpty`)
+ * @throws StarflowError SF630 none was named, SF631 unreachable, SF403 without Starflow's schema (unless `mayBeEmpty`), or with one
+ * that lacks what `work` asks for
  */
 export async function withDatabase<T>(
   options: DatabaseOptions & { readonly mayBeEmpty?: boolean },
@@ -33,15 +35,15 @@ export async function withDatabase<T>(
 ): Promise<T> {
   const project = await loadProject(process.cwd())
   const { url, source } = await findDatabase(options, project)
+  const isLocalPlatform = source.startsWith('starflow') || isOfLocalPlatform(url, project)
   const sql = connect(url, 'starflow')
   try {
     await check(sql, url, options.mayBeEmpty === true)
-    return await work({
-      sql,
-      url,
-      source,
-      isLocalPlatform: source.startsWith('starflow') || isOfLocalPlatform(url, project),
-    })
+    return await work({ sql, url, source, isLocalPlatform })
+  } catch (error) {
+    if (!isMissingInSchema(error)) throw error
+    const restart = source === 'starflow demo' ? 'npx starflow demo --keep' : 'npx starflow dev'
+    throw otherSchemaVersion(error, isLocalPlatform ? restart : undefined)
   } finally {
     await sql.end({ timeout: 1 })
   }
@@ -107,12 +109,7 @@ async function check(sql: Sql, url: string, mayBeEmpty: boolean): Promise<void> 
     throw unreachable(url, error)
   }
   if (isInstalled || mayBeEmpty) return
-  throw new StarflowError({
-    code: 'SF403',
-    message: 'This database does not have the SQL functions of this version of Starflow.',
-    detail: `Looked in ${withoutPassword(url)} for the schema pgflow.`,
-    hint: 'Apply the migrations (supabase db push for a linked project), then run the command again.',
-  })
+  throw notMigrated(`Looked in ${withoutPassword(url)} for the schema pgflow.`)
 }
 
 function parsed<T>(url: string, work: () => T): T {

@@ -5,6 +5,7 @@ import { basename, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { StarflowError } from '@starflow/errors'
 import { foldersUpward, type Project } from '../project/project.ts'
+import { type DenoEnd, describeDenoEnd, hasCrashed, runTwiceAtMost } from './deno-end.ts'
 
 /** One flow that a module exports, with what its worker functions need. */
 export interface ExportedFlow {
@@ -103,16 +104,18 @@ async function runEvaluator(project: Project, script: string, modules: readonly 
     ...(hasNodeModules(project) ? ['--node-modules-dir=manual'] : []),
     ...[script, mark, ...modules],
   ]
-  const { exitCode, stdout, stderr } = await run(resolveDenoBinary(), args, project.root, (child) =>
-    killAtExit(child.pid, 'SIGKILL'),
+  const end = await runTwiceAtMost(() =>
+    run(resolveDenoBinary(), args, project.root, (child) => killAtExit(child.pid, 'SIGKILL')),
   )
-  const line = stdout.split('\n').find((each) => each.startsWith(mark))
+  const line = end.stdout.split('\n').find((each) => each.startsWith(mark))
   if (line !== undefined) return JSON.parse(line.slice(mark.length)) as ModuleReport[]
   throw new StarflowError({
     code: 'SF617',
     message: 'The flow modules could not be evaluated in Deno.',
-    detail: `Deno ended with exit code ${exitCode}: ${stderr.trim().split('\n').slice(0, 12).join('\n') || '(no output)'}`,
-    hint: `Modules in ${relative(project.root, project.functionsDir)}/${FLOWS_FOLDER} only define flows: nothing in them may exit or wait when they are imported.`,
+    detail: describeDenoEnd(end),
+    hint: hasCrashed(end)
+      ? 'Deno itself broke down, twice, mostly because memory is short. End what uses much of it, and run the command again.'
+      : `Modules in ${relative(project.root, project.functionsDir)}/${FLOWS_FOLDER} only define flows: nothing in them may exit or wait when they are imported.`,
   })
 }
 
@@ -122,7 +125,7 @@ function hasNodeModules(project: Project): boolean {
 }
 
 function run(command: string, args: readonly string[], cwd: string, guard: (child: ChildProcess) => () => void) {
-  return new Promise<{ exitCode: number | null; stdout: string; stderr: string }>((resolve, reject) => {
+  return new Promise<DenoEnd>((resolve, reject) => {
     const env = { ...process.env, NO_COLOR: '1', DENO_NO_UPDATE_CHECK: '1' }
     const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
     const letGo = guard(child)
@@ -135,9 +138,9 @@ function run(command: string, args: readonly string[], cwd: string, guard: (chil
       stderr += text
     })
     child.once('error', reject)
-    child.once('close', (exitCode) => {
+    child.once('close', (exitCode, signal) => {
       letGo()
-      resolve({ exitCode, stdout, stderr })
+      resolve({ exitCode, signal, stdout, stderr })
     })
   })
 }

@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import type { Sql } from 'postgres'
 import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
 import { type RunStore, withRunStore } from './run-store.ts'
+import { checkSameDatabase } from './same-database.ts'
 
 /** The runs of both placements, as far as they can be reached from here. */
 export interface AllRuns {
@@ -99,6 +100,5 @@ async function withQueues<T>(options: DatabaseOptions, store: RunStore, work: Wi
 /** Two lists that are shown as one have to be of one database. @throws StarflowError SF913 */
 async function checkDatabaseOf({ databaseId }: RunStore, sql: Sql, urlSource: string): Promise<void> {
   if (databaseId === undefined) return
-  const { requireSameDatabase } = await import('@starflow/engine/adapters/supabase')
-  await requireSameDatabase({ databaseId: await databaseId(), sql, urlSource })
+  await checkSameDatabase({ databaseId: await databaseId(), sql, urlSource })
 }

@@ -2,6 +2,7 @@ import { relative } from 'node:path'
 import { type EngineOptions, type QueueingStateAdapter, requireSubstrate, type Substrate } from '@starflow/engine'
 import { isStarflowError } from '@starflow/errors'
 import type { Sql } from 'postgres'
+import { checkSameDatabase } from './same-database.ts'
 import { withTracing } from './traced-start.ts'
 import { readWaitTokenKey, type WaitTokenKeySource } from './wait-token-key.ts'
 
@@ -34,7 +35,8 @@ const HANDLER_CONNECTIONS = 4
  * adapters. Each is loaded when it is the one.
  *
  * @throws StarflowError SF822 for an environment that names none, SF821 for a file that cannot be used; for handlers also SF913
- * where the connection leads to another database than the API, SF631 where it leads to none
+ * where the connection leads to another database than the API, SF631 where it leads to none, SF403 where it leads to one
+ * without Starflow
  */
 export async function withRunStore<T>(
   work: (store: RunStore) => Promise<T>,
@@ -92,25 +94,24 @@ async function openStore(substrate: Substrate, env: NodeJS.ProcessEnv, executes:
  * leads to the database of the runs.
  */
 async function connectHandlers(databaseUrl: string, databaseId: () => Promise<string>): Promise<Sql> {
-  const [{ loadArrayTypes, pausingClient }, { connect, unreachable }, { requireSameDatabase }] = await Promise.all([
-    import('@starflow/core'),
-    import('../database/open-database.ts'),
-    import('@starflow/engine/adapters/supabase'),
-  ])
+  const [{ loadArrayTypes, pausingClient }, { connect, unreachable }, { isMissingInSchema, notMigrated }, id] =
+    await Promise.all([
+      import('@starflow/core'),
+      import('../database/open-database.ts'),
+      import('../database/not-migrated.ts'),
+      databaseId(),
+    ])
   const sql = connect(databaseUrl, 'starflow handlers', HANDLER_CONNECTIONS)
   try {
-    await requireSameDatabase({ databaseId: await databaseId(), sql })
+    await checkSameDatabase({ databaseId: id, sql })
   } catch (error) {
-    // A role that handlers are confined to need not be allowed to ask, and then nobody can tell.
-    if ((error as { code?: unknown }).code !== INSUFFICIENT_PRIVILEGE) {
-      await sql.end({ timeout: 0 })
-      throw isStarflowError(error) ? error : unreachable(databaseUrl, error)
-    }
+    await sql.end({ timeout: 0 })
+    if (isStarflowError(error)) throw error
+    if (isMissingInSchema(error)) throw notMigrated(`SUPABASE_DB_URL: ${error.message}`, error)
+    throw unreachable(databaseUrl, error)
   }
   return pausingClient(sql, undefined, loadArrayTypes)
 }
-
-const INSUFFICIENT_PRIVILEGE = '42501'
 
 async function openFile(path: string, traits: Omit<RunStore, 'adapter' | 'resources'>): Promise<OpenedStore> {
   const { LocalWorkflowStateAdapter } = await import('@starflow/engine/adapters/local')
