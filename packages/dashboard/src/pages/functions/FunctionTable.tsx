@@ -42,6 +42,7 @@ const COLUMNS: readonly Column<WorkerFunction>[] = [
   {
     title: 'Function',
     width: '23%',
+    narrowWidth: '14%',
     cell: ({ function: name, queues, startMode }) => (
       <TwoLines below={belowName(name, queues, startMode)}>
         <span title={name}>{name}</span>
@@ -57,6 +58,7 @@ const COLUMNS: readonly Column<WorkerFunction>[] = [
       </TwoLines>
     ),
   },
+  { title: 'Last error', width: '17%', cell: (row) => <LastError of={row} /> },
   { title: 'Workers', width: '7%', isNumber: true, cell: ({ liveWorkers }) => formatCount(liveWorkers) },
   {
     title: 'Started',
@@ -75,7 +77,6 @@ const COLUMNS: readonly Column<WorkerFunction>[] = [
     isNumber: true,
     cell: ({ lastInvokedAt }) => (lastInvokedAt === null ? <None /> : <RelativeTime at={lastInvokedAt} />),
   },
-  { title: 'Last error', width: '17%', cell: (row) => <LastError of={row} /> },
   { title: 'Fence', width: '8%', isTitleHidden: true, isNumber: true, cell: (row) => <FenceButton of={row} /> },
 ]
 
@@ -96,7 +97,9 @@ function belowName(name: string, queues: readonly string[], startMode: WorkerFun
   )
 }
 
-function Reason({ of: { fencedBy, fencedAt, disabledReason } }: { readonly of: WorkerFunction }) {
+/** Why it is disabled, or that it cannot do what it is enabled for: beside the name, where also a small screen shows it. */
+function Reason({ of: row }: { readonly of: WorkerFunction }) {
+  const { isEnabled, fencedBy, fencedAt, disabledReason, failedStarts } = row
   if (fencedBy !== null && fencedAt !== null) {
     return (
       <>
@@ -104,22 +107,21 @@ function Reason({ of: { fencedBy, fencedAt, disabledReason } }: { readonly of: W
       </>
     )
   }
+  if (isEnabled && isFailing(row)) {
+    return <span className={styles.failing}>{countOf(failedStarts, 'start')} failed</span>
+  }
   return disabledReason === null ? null : <span title={disabledReason}>{disabledReason}</span>
 }
 
 /** What a start was refused with; one that is over is quiet. */
 function LastError({ of: row }: { readonly of: WorkerFunction }) {
-  const { lastError, lastErrorAt, failedStarts } = row
+  const { lastError, lastErrorAt } = row
   if (lastError === null) return <None />
   return (
     <details className={isFailing(row) ? styles.failing : styles.past}>
       <summary className={styles.summary}>
-        {failedStarts > 0 ? `${countOf(failedStarts, 'start')} failed` : 'over'}
-        {lastErrorAt !== null && (
-          <>
-            , <RelativeTime at={lastErrorAt} />
-          </>
-        )}
+        {!isFailing(row) && 'over, '}
+        {lastErrorAt === null ? 'at an unknown time' : <RelativeTime at={lastErrorAt} />}
       </summary>
       <p className={styles.text}>{lastError}</p>
     </details>
