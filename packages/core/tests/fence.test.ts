@@ -157,7 +157,7 @@ describe('hold_fence', () => {
       const refused = await refusal(hold(['a', 'b'], 'b%s', TWO, fencedBy))
       expect(refused).toMatchObject({ code: 'SF632', message: '"b%s" overlaps with "100% ana".' })
       expect(refused.detail).toBe('It is at work on a. Nothing was changed.')
-      expect(refused.hint).toMatch(/by itself within (29|30) s\.$/)
+      expect(refused.hint).toMatch(/by itself within \d+ s\.$/)
     }
     expect(await functions()).toEqual(before)
     expect(await keep(ONE)).toBe(1)

@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest'
-import { isAlive, startFunctions } from './support/functions-host.ts'
+import { isAlive } from '../../../tests/support/is-alive.ts'
+import { startFunctions } from './support/functions-host.ts'
 
 /** Says each `beforeunload` reason in its log, and answers `/<name>/wait` with a promise given to waitUntil. */
 const TELLTALE = `addEventListener('beforeunload', (event) => console.log('unload ' + event.detail.reason))

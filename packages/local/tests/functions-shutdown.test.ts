@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { isAlive, startFunctions } from './support/functions-host.ts'
+import { isAlive } from '../../../tests/support/is-alive.ts'
+import { startFunctions } from './support/functions-host.ts'
 import { temporaryFolder, writeFile } from './support/temporary-folder.ts'
 
 const WORKER = `let stop

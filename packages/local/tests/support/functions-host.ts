@@ -1,4 +1,3 @@
-import { existsSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
@@ -40,15 +39,5 @@ export async function startFunctions(
     url,
     /** Calls a function; `path` starts with its name. */
     call: (path: string, init?: RequestInit) => fetch(`${url}/functions/v1/${path}`, init),
-  }
-}
-
-/** True while a process of this id runs; one that ended and waits to be collected by its parent does not. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return !existsSync(`/proc/${pid}/stat`) || !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
-  } catch {
-    return false
   }
 }
