@@ -4,7 +4,7 @@ import { holdFence } from '@starflow/core/operations'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { flakyProxy } from '../../../tests/support/flaky-proxy.ts'
 import { testDatabase } from '../../../tests/support/test-database.ts'
-import { whileHeld } from '../src/operations/fence-hold.ts'
+import { NeverBegun, whileHeld } from '../src/operations/fence-hold.ts'
 
 const database = await testDatabase()
 const { sql } = database
@@ -12,7 +12,9 @@ const proxy = await flakyProxy(database.url)
 afterAll(() => proxy.close())
 
 const NAMES = ['orders__a', 'orders__b']
-const TIMES = { holdMs: 6000, keepEveryMs: 100, unconfirmedMs: 3000, answerWithinMs: 800, liftWithinMs: 10_000 }
+/** With so much time that a slow computer takes nothing from what goes on. */
+const TIMES = { holdMs: 90_000, keepEveryMs: 100, unconfirmedMs: 60_000, answerWithinMs: 800, liftWithinMs: 30_000 }
+const SHORT = { ...TIMES, unconfirmedMs: 3000 }
 
 function cutFor(ms: number): void {
   proxy.cut()
@@ -27,13 +29,13 @@ beforeEach(async () => {
 
 const holdOf = (heldBy: string) => ({ holdId: randomUUID(), functionNames: NAMES, fencedBy: 'rollout', heldBy })
 
-function held(work: (signal: AbortSignal) => Promise<void>, times = TIMES) {
+function held(
+  work: (signal: AbortSignal) => Promise<void>,
+  times = TIMES,
+  { signal = new AbortController().signal, onWaiting = () => {} } = {},
+) {
   return whileHeld(
-    {
-      ...{ url: proxy.url, hold: holdOf('rollout by ana'), times, signal: new AbortController().signal },
-      onWaiting: () => {},
-      onFenced: () => {},
-    },
+    { ...{ url: proxy.url, hold: holdOf('rollout by ana'), times, signal, onWaiting }, onFenced: () => {} },
     work,
   )
 }
@@ -77,7 +79,7 @@ describe('a rollout whose connection', () => {
       )
       isOver = !(await refused)
       proxy.restore()
-    })
+    }, SHORT)
     await expect(rollout).rejects.toMatchObject({
       code: 'SF637',
       message: '"rollout by ana" was ended: it could not tell the database for 3 s that it is at work.',
@@ -128,12 +130,56 @@ describe('a rollout whose connection', () => {
 })
 
 test('a rollout that had to wait for one that was killed has its whole time', async () => {
-  await holdFence(sql, holdOf('rollout by ben'), TIMES.unconfirmedMs + 200)
-  await held(async (signal) => {
-    await kept()
-    expect(signal.aborted).toBe(false)
-  })
+  await holdFence(sql, holdOf('rollout by ben'), SHORT.unconfirmedMs + 200)
+  await held(
+    async (signal) => {
+      await kept()
+      expect(signal.aborted).toBe(false)
+    },
+    SHORT,
+    // Nor does it cost it anything that it loses its connection meanwhile.
+    { onWaiting: () => proxy.reset() },
+  )
   expect(await fences()).toEqual([null])
+})
+
+test('a rollout that is interrupted while it waits says whose fence still stands', async () => {
+  const interruption = new AbortController()
+  await holdFence(sql, holdOf('rollout by ben'), 60_000)
+  const waiting = held(async () => {}, TIMES, { signal: interruption.signal, onWaiting: () => interruption.abort() })
+  await expect(waiting).rejects.toThrow(new NeverBegun(['rollout by ben']))
+  expect(await fences()).toEqual(['rollout'])
+})
+
+describe('a rollout that takes its fence', () => {
+  test.each([
+    ['hold_fence', 'before'],
+    ['commit', 'after'],
+  ] as const)('and loses the answer (%s, %s the database has it) has it all the same', async (text, when) => {
+    void proxy.stopAt(text, when)
+    let fenced: unknown
+    await held(async () => {
+      fenced = await fences()
+    })
+    expect([fenced, await fences()]).toEqual([['rollout'], [null]])
+  })
+
+  test('and is interrupted before it has the answer leaves none behind', async () => {
+    const interruption = new AbortController()
+    void proxy.stopAt('commit', 'after').then(() => interruption.abort())
+    const taking = held(async () => {}, TIMES, { signal: interruption.signal })
+    await expect(taking).rejects.toThrow(new NeverBegun([]))
+    expect(await fences()).toEqual([null])
+  })
+
+  test('and cannot ask any more says that it may stand', async () => {
+    void proxy.stopAt('commit', 'after').then(proxy.cut)
+    await expect(held(async () => {}, { ...TIMES, unconfirmedMs: 100 })).rejects.toMatchObject({
+      code: 'SF637',
+      message: '"rollout by ana" could not begin, and its fence may stand: orders__a, orders__b.',
+    })
+    expect(await fences()).toEqual(['rollout'])
+  })
 })
 
 test('a rollout whose work fails lifts its fence and fails with it', async () => {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { findFunctions } from '@starflow/core/operations'
 import { isStarflowError, StarflowError } from '@starflow/errors'
 import type { Command } from 'commander'
@@ -6,6 +7,7 @@ import { withDatabaseOptions } from '../database/database-option.ts'
 import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
 import { outdatedFunctions } from '../functions/generate.command.ts'
 import { type Generation, planGeneration } from '../functions/generation.ts'
+import { NeverBegun } from '../operations/fence-hold.ts'
 import { operatorName } from '../operations/operator-name.ts'
 import { CommandEnded } from '../output/command-ended.ts'
 import { EXIT_CODES } from '../output/exit-codes.ts'
@@ -24,6 +26,8 @@ interface DeployOptions extends DatabaseOptions {
 }
 
 const FENCED_BY = 'deploy'
+/** The connection may have been lost while it was deployed. */
+const FORGET_WITHIN_MS = 5000
 
 /** Adds `starflow deploy`. */
 export function addDeployCommand(program: Command, outputFor: OutputFor): void {
@@ -68,17 +72,19 @@ async function runDeploy(names: readonly string[], options: DeployOptions, outpu
           heldBy: `${FENCED_BY} by ${operatorName()}`,
           signal: interruption.signal,
         },
-        async (signal) => {
+        async (signal, confirmations) => {
           output.line(`deploying ${plan.command}`)
           await runCommand(command, {
             cwd: project.root,
             signal,
+            confirmations,
             onLine: (line) => showDeployLine(line, output),
           })
         },
       )
       const functions = await deployment.catch(async (error: unknown) => {
-        await forgetUnseen(sql, added)
+        // Those whose fence still stands are kept: they are for the next deploy.
+        if (!isStarflowError(error, 'SF637')) await forgetUnseen(sql, added, output)
         throw error
       })
       const restored = functions.map((each) => each.functionName)
@@ -88,7 +94,11 @@ async function runDeploy(names: readonly string[], options: DeployOptions, outpu
     })
   } catch (error) {
     if (!interruption.signal.aborted || isStarflowError(error, 'SF637')) throw error
-    output.problem('Interrupted. What was deployed until then is deployed; the fence is lifted.')
+    output.problem(
+      error instanceof NeverBegun
+        ? error.message
+        : 'Interrupted. What was deployed until then is deployed; the fence is lifted.',
+    )
     throw new CommandEnded(EXIT_CODES.interrupted)
   } finally {
     interruption.release()
@@ -96,11 +106,24 @@ async function runDeploy(names: readonly string[], options: DeployOptions, outpu
 }
 
 /** A function that could not be deployed and was never there would be pinged in vain for ever. */
-async function forgetUnseen(sql: Sql, names: readonly string[]): Promise<void> {
-  await sql`
+async function forgetUnseen(sql: Sql, names: readonly string[], output: Output): Promise<void> {
+  if (names.length === 0) return
+  const timeout = new AbortController()
+  const forgotten = sql`
     delete from pgflow.worker_functions f
     where f.function_name = any (${[...names]}) and f.fenced_at is null
       and not exists (select from pgflow.worker_function_queues q where q.function_name = f.function_name)`
+  const tooLate = sleep(FORGET_WITHIN_MS, undefined, { signal: timeout.signal }).then(() => {
+    throw new Error(`The database has not answered within ${FORGET_WITHIN_MS / 1000} s.`)
+  })
+  try {
+    await Promise.race([forgotten, tooLate])
+  } catch (error) {
+    // What the deploy failed with is what counts.
+    output.problem(`${names.join(', ')} could not be forgotten: ${error instanceof Error ? error.message : error}`)
+  } finally {
+    timeout.abort()
+  }
 }
 
 function namesToDeploy(names: readonly string[], generation: Generation): readonly string[] {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { FencedFunction } from '@starflow/core/operations'
-import { whileHeld } from '../operations/fence-hold.ts'
+import { type Confirmations, whileHeld } from '../operations/fence-hold.ts'
 import type { Output } from '../output/output.ts'
 
 export interface GuardedDeployment {
@@ -19,11 +19,12 @@ export interface GuardedDeployment {
  * in between, it leaves the record: the next one of that name keeps it and restores it.
  *
  * @returns what was restored
- * @throws StarflowError SF632 an overlapping one, SF421 a fence of somebody else, SF422, SF637; and what `work` throws
+ * @throws StarflowError SF632 an overlapping one, SF421 a fence of somebody else, SF422, SF631, SF637; NeverBegun; and what `work`
+ * throws
  */
 export async function whileFenced(
   { databaseUrl, signal, output, ...hold }: GuardedDeployment,
-  work: (signal: AbortSignal) => Promise<void>,
+  work: (signal: AbortSignal, confirmations: Confirmations) => Promise<void>,
 ): Promise<readonly FencedFunction[]> {
   return await whileHeld(
     {

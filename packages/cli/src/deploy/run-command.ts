@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { StarflowError } from '@starflow/errors'
+import type { Confirmations } from '../operations/fence-hold.ts'
 
 /** A command that deploys: a program with its arguments, run without a shell. */
 export interface DeployCommand {
@@ -16,9 +17,13 @@ export interface RunCommandOptions {
   readonly onLine: (line: string) => void
   /** Ends the command: with SIGTERM, and with SIGKILL what is left 5 s later. */
   readonly signal: AbortSignal
+  /** Ends the command in the same way when none comes in time: this process may be stopped and end nothing itself. */
+  readonly confirmations: Confirmations
 }
 
 const KEPT_LINES = 20
+/** Later than the guard does it: should that be gone or stopped. The hold of a fence outlives this too (fence-hold.ts). */
+const KILL_AFTER_MS = 6000
 /** Ends the command also when this process is killed. */
 const GUARD = fileURLToPath(new URL('../../bin/guarded-command.mjs', import.meta.url))
 
@@ -39,7 +44,13 @@ export async function runCommand(command: DeployCommand, options: RunCommandOpti
     })
     // It may be gone already.
     child.stdin.on('error', () => {})
-    const stop = () => child.stdin.end()
+    const stopTelling = options.confirmations.listen((leftMs) => child.stdin.write(`${Math.round(leftMs)}\n`))
+    let killing: NodeJS.Timeout | undefined
+    const stop = () => {
+      stopTelling()
+      child.stdin.end()
+      killing = setTimeout(() => killGroup(child.pid), KILL_AFTER_MS)
+    }
     options.signal.addEventListener('abort', stop, { once: true })
     for (const stream of [child.stdout, child.stderr]) {
       eachLine(stream, (line) => {
@@ -48,11 +59,14 @@ export async function runCommand(command: DeployCommand, options: RunCommandOpti
         options.onLine(line)
       })
     }
-    child.once('error', (error) => resolve({ exitCode: null, signal: null, error }))
-    child.once('close', (exitCode, signal) => {
+    const settle = (ended: { exitCode: number | null; signal: string | null; error?: Error }) => {
       options.signal.removeEventListener('abort', stop)
-      resolve({ exitCode, signal })
-    })
+      stopTelling()
+      clearTimeout(killing)
+      resolve(ended)
+    }
+    child.once('error', (error) => settle({ exitCode: null, signal: null, error }))
+    child.once('close', (exitCode, signal) => settle({ exitCode, signal }))
   })
   if (outcome.exitCode === 0) return
   throw new StarflowError({
@@ -71,6 +85,15 @@ export function commandText({ program, args }: DeployCommand): string {
   return [program, ...args]
     .map((part) => (/^[\w@%+=:,./-]+$/.test(part) ? part : `'${part.replaceAll("'", "'\\''")}'`))
     .join(' ')
+}
+
+function killGroup(leader: number | undefined): void {
+  if (leader === undefined) return
+  try {
+    process.kill(-leader, 'SIGKILL')
+  } catch {
+    // Nobody of it is left.
+  }
 }
 
 function eachLine(stream: NodeJS.ReadableStream, onLine: (line: string) => void): void {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { inTransaction, isConnectionLoss } from '@starflow/core'
 import {
   endFenceHold,
   type FencedFunction,
@@ -11,7 +12,7 @@ import {
 } from '@starflow/core/operations'
 import { StarflowError } from '@starflow/errors'
 import type { Sql } from 'postgres'
-import { connect } from '../database/open-database.ts'
+import { connect, unreachable } from '../database/open-database.ts'
 
 /**
  * A rollout or deploy holds its fence by a row that runs out by the database's clock, and prolongs it. Not by a lock: a lost
@@ -19,11 +20,14 @@ import { connect } from '../database/open-database.ts'
  *
  * So a lost connection costs nothing as long as another one comes in time. Where none does, the work is ended before the hold
  * is over: `unconfirmedMs` after the last time that the database was asked with success, and a deploy command is gone 5 s
- * later (guarded-command.mjs). The same happens when the process is killed. Nobody else begins before.
+ * later (guarded-command.mjs), or 6 s later where its guard does not do it (run-command.ts). The same happens when the process
+ * is killed, and when it is stopped (Ctrl-Z): the guard is told at each confirmation how long the command may still run. Nobody
+ * else begins before.
  */
 export interface HoldTimes {
   readonly holdMs: number
   readonly keepEveryMs: number
+  /** Taking the fence, too, is given up when the database has not answered for so long. */
   readonly unconfirmedMs: number
   /** After this the connection counts as lost. */
   readonly answerWithinMs: number
@@ -43,6 +47,21 @@ const LOOK_EVERY_MS = 500
 /** Between two tries to lift the fence. */
 const LIFT_AGAIN_MS = 500
 
+/** How long the work of a hold may go on, for whoever ends it where this process cannot. */
+export interface Confirmations {
+  /** Tells the ms that are left: at once, and whenever the database has confirmed the hold. Returns what ends that. */
+  listen(tell: (leftMs: number) => void): () => void
+}
+
+/** The wish to end came before the fence was taken. Whoever was waited for has left one that stands. */
+export class NeverBegun extends Error {
+  constructor(waitedFor: readonly string[]) {
+    const left = waitedFor.length === 0 ? '' : `; the fence of ${waitedFor.join(', ')} still stands`
+    super(`Interrupted before it began${left}.`)
+    this.name = 'NeverBegun'
+  }
+}
+
 export interface HeldWork {
   readonly url: string
   readonly hold: FenceHold
@@ -58,26 +77,26 @@ export interface HeldWork {
  * `work` has; the signal that it gets is aborted by the given one, and when the hold is lost.
  *
  * @returns what was restored
- * @throws StarflowError SF632 another one is at work, SF421 a fence of somebody else, SF422, SF637 the hold was lost or could not
- * be ended; and what `work` throws
+ * @throws StarflowError SF632 another one is at work, SF421 a fence of somebody else, SF422, SF631 the database is away, SF637 the
+ * hold was lost or could not be ended; NeverBegun; and what `work` throws
  */
 export async function whileHeld(
   { url, hold, signal, times = HOLD_TIMES, onWaiting, onFenced }: HeldWork,
-  work: (signal: AbortSignal) => Promise<void>,
+  work: (signal: AbortSignal, confirmations: Confirmations) => Promise<void>,
 ): Promise<readonly FencedFunction[]> {
   const connection = new ReplacedConnection(url, hold.heldBy)
   try {
-    const { functions, askedAt } = await take(connection.sql, hold, { times, signal, onWaiting })
+    const { functions, askedAt } = await take(connection, hold, { times, signal, onWaiting })
     onFenced(functions)
     const keeper = new HoldKeeper(connection, hold, times, askedAt)
     let failure: { readonly error: unknown } | undefined
     try {
-      await work(AbortSignal.any([signal, keeper.lost]))
+      await work(AbortSignal.any([signal, keeper.lost]), keeper)
     } catch (error) {
       failure = { error }
     }
     await keeper.stop()
-    const restored = await lift(connection, hold, times, failure?.error)
+    const restored = await lift(connection, hold, times, (cause) => notLifted(hold, cause, failure?.error))
     if (keeper.lost.aborted) throw keeper.lost.reason
     if (failure !== undefined) throw failure.error
     if (restored.length < hold.functionNames.length) throw takenAway(hold)
@@ -87,27 +106,68 @@ export async function whileHeld(
   }
 }
 
-/** One that was killed is over by itself; one that is at work prolongs its hold, and is refused for. */
+/**
+ * Takes the fence, over lost connections too: asked again under the same id it is the same hold. One that was killed is over by
+ * itself; one that is at work prolongs its hold, and is refused for.
+ */
 async function take(
-  sql: Sql,
+  connection: ReplacedConnection,
   hold: FenceHold,
   { times, signal, onWaiting }: Pick<HeldWork, 'signal' | 'onWaiting'> & { readonly times: HoldTimes },
 ): Promise<{ readonly functions: readonly FencedFunction[]; readonly askedAt: number }> {
-  let seen: ReadonlyMap<string, number> | undefined
+  let seen: ReadonlyMap<string, LivingHold> | undefined
+  let answeredAt = performance.now()
+  let mayHold = false
+  const leave = async (reason: unknown): Promise<never> => {
+    if (mayHold) await lift(connection, hold, { ...times, liftWithinMs: 0 }, (cause) => notKnown(hold, cause, reason))
+    throw reason
+  }
   for (;;) {
     const askedAt = performance.now()
     try {
-      return { functions: await holdFence(sql, hold, times.holdMs), askedAt }
-    } catch (error) {
-      if ((error as { code?: unknown }).code !== 'SF632') throw error
-      const living = await livingHolds(sql, hold.functionNames)
-      if (seen === undefined) {
-        seen = new Map(living.map((each) => [each.holdId, each.heldUntil.getTime()]))
-        onWaiting(living)
+      const answer = await askForFence(connection, hold, times)
+      if ('functions' in answer) return { functions: answer.functions, askedAt }
+      answeredAt = performance.now()
+      if (seen === undefined && answer.living.length > 0) {
+        seen = new Map(answer.living.map((each) => [each.holdId, each]))
+        onWaiting(answer.living)
       }
-      for (const { holdId, heldUntil } of living) if (heldUntil.getTime() > (seen.get(holdId) ?? 0)) throw error
-      await sleep(LOOK_EVERY_MS, undefined, { signal })
+      for (const { holdId, heldUntil } of answer.living) {
+        if (heldUntil.getTime() > (seen?.get(holdId)?.heldUntil.getTime() ?? 0)) throw answer.refusal
+      }
+    } catch (error) {
+      if (!isUnanswered(error)) return await leave(error)
+      mayHold = true
+      if (performance.now() - answeredAt >= times.unconfirmedMs) return await leave(unreachable(connection.url, error))
     }
+    await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})
+    if (signal.aborted) return await leave(new NeverBegun([...(seen?.values() ?? [])].map((each) => each.heldBy)))
+  }
+}
+
+/** The fence, or the refusal and those who are at work. */
+async function askForFence(
+  connection: ReplacedConnection,
+  hold: FenceHold,
+  { holdMs, answerWithinMs }: HoldTimes,
+): Promise<
+  | { readonly functions: readonly FencedFunction[] }
+  | { readonly refusal: unknown; readonly living: readonly LivingHold[] }
+> {
+  try {
+    // Postgres, too, gives up what nobody waits for any longer: it must raise no fence when this has been left.
+    const functions = await connection.ask(
+      (sql) =>
+        inTransaction(sql, async (transaction) => {
+          await transaction`select set_config('statement_timeout', ${String(answerWithinMs)}, true)`
+          return await holdFence(transaction, hold, holdMs)
+        }),
+      answerWithinMs,
+    )
+    return { functions }
+  } catch (refusal) {
+    if ((refusal as { code?: unknown }).code !== 'SF632') throw refusal
+    return { refusal, living: await connection.ask((sql) => livingHolds(sql, hold.functionNames), answerWithinMs) }
   }
 }
 
@@ -116,7 +176,7 @@ async function lift(
   connection: ReplacedConnection,
   hold: FenceHold,
   times: HoldTimes,
-  workError: unknown,
+  failed: (cause: unknown) => StarflowError,
 ): Promise<readonly FencedFunction[]> {
   const deadline = performance.now() + times.liftWithinMs
   for (let attempt = 1; ; attempt++) {
@@ -129,20 +189,22 @@ async function lift(
         return functions.every((each) => each.fencedBy === null) ? functions : restored
       }, times.answerWithinMs)
     } catch (error) {
-      if (performance.now() >= deadline) throw notLifted(hold, error, workError)
+      if (performance.now() >= deadline) throw failed(error)
       await sleep(LIFT_AGAIN_MS)
     }
   }
 }
 
 /** Prolongs a hold until it is stopped, and tells when it is lost. */
-class HoldKeeper {
+class HoldKeeper implements Confirmations {
   readonly #connection: ReplacedConnection
   readonly #hold: FenceHold
   readonly #times: HoldTimes
   readonly #lost = new AbortController()
   readonly #stopped = new AbortController()
   readonly #keeping: Promise<void>
+  readonly #listeners = new Set<(leftMs: number) => void>()
+  #confirmedAt = 0
   #expiry: NodeJS.Timeout | undefined
   #lastError: unknown
 
@@ -157,6 +219,12 @@ class HoldKeeper {
   /** Aborted when the work has to end; the reason is the error to end with. */
   get lost(): AbortSignal {
     return this.#lost.signal
+  }
+
+  listen(tell: (leftMs: number) => void): () => void {
+    this.#listeners.add(tell)
+    tell(this.#leftMs())
+    return () => this.#listeners.delete(tell)
   }
 
   async stop(): Promise<void> {
@@ -184,25 +252,27 @@ class HoldKeeper {
 
   #confirmed(at: number): void {
     clearTimeout(this.#expiry)
-    const left = at + this.#times.unconfirmedMs - performance.now()
+    this.#confirmedAt = at
+    const left = this.#leftMs()
     this.#expiry = setTimeout(() => this.#lost.abort(unconfirmed(this.#hold, this.#times, this.#lastError)), left)
+    for (const tell of this.#listeners) tell(left)
+  }
+
+  #leftMs(): number {
+    return Math.max(0, this.#confirmedAt + this.#times.unconfirmedMs - performance.now())
   }
 }
 
-/** A connection that is replaced once a question on it fails or hangs, as on a network that went away without a word. */
+/** A connection that is replaced once it is lost or hangs, as on a network that went away without a word. */
 class ReplacedConnection {
-  readonly #url: string
+  readonly url: string
   readonly #applicationName: string
   #sql: Sql
 
   constructor(url: string, applicationName: string) {
-    this.#url = url
+    this.url = url
     this.#applicationName = applicationName.slice(0, 63)
     this.#sql = this.#open()
-  }
-
-  get sql(): Sql {
-    return this.#sql
   }
 
   async ask<T>(question: (sql: Sql) => Promise<T>, withinMs: number): Promise<T> {
@@ -212,12 +282,16 @@ class ReplacedConnection {
       return await Promise.race([
         question(asked),
         sleep(withinMs, undefined, { signal: timeout.signal }).then(() => {
-          throw new Error(`The database has not answered within ${withinMs / 1000} s.`)
+          throw Object.assign(new Error(`The database has not answered within ${withinMs / 1000} s.`), {
+            code: 'ETIMEDOUT',
+          })
         }),
       ])
     } catch (error) {
-      this.#sql = this.#open()
-      void asked.end({ timeout: 0 })
+      if (isUnanswered(error)) {
+        this.#sql = this.#open()
+        void asked.end({ timeout: 0 })
+      }
       throw error
     } finally {
       timeout.abort()
@@ -229,8 +303,13 @@ class ReplacedConnection {
   }
 
   #open(): Sql {
-    return connect(this.#url, this.#applicationName, 1)
+    return connect(this.url, this.#applicationName, 1)
   }
+}
+
+/** No answer, or one of Postgres that it took too long: what was asked for may be done or not. */
+function isUnanswered(error: unknown): boolean {
+  return isConnectionLoss(error) || (error as { code?: unknown }).code === '57014'
 }
 
 function takenAway({ heldBy, functionNames }: FenceHold): StarflowError {
@@ -250,6 +329,17 @@ function unconfirmed({ heldBy, functionNames }: FenceHold, times: HoldTimes, cau
     message: `"${heldBy}" was ended: it could not tell the database for ${times.unconfirmedMs / 1000} s that it is at work.`,
     detail: `${reasonOf(cause)} Later than that another one may begin.`,
     hint: 'Run this again once the database can be reached. What was deployed until then is deployed.',
+    fields: { heldBy, functionNames },
+    cause,
+  })
+}
+
+function notKnown({ heldBy, functionNames }: FenceHold, cause: unknown, reason: unknown): StarflowError {
+  return new StarflowError({
+    code: 'SF637',
+    message: `"${heldBy}" could not begin, and its fence may stand: ${functionNames.join(', ')}.`,
+    detail: `${reasonOf(cause)} Before that: ${reasonOf(reason)}`,
+    hint: 'Run this again once the database can be reached: it goes on, and restores what the first one found.',
     fields: { heldBy, functionNames },
     cause,
   })

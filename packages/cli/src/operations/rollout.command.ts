@@ -14,6 +14,7 @@ import { untilInterrupted } from '../output/until-interrupted.ts'
 import { loadProject } from '../project/project.ts'
 import { timeoutSeconds } from './await-coverage.ts'
 import { aliveWorkers, drain } from './drain.ts'
+import { NeverBegun } from './fence-hold.ts'
 import { operatorName } from './operator-name.ts'
 import { rollOutVersion } from './version-rollout.ts'
 import { workerFunctionSet } from './worker-function-set.ts'
@@ -63,7 +64,7 @@ async function runRollout(command: readonly string[], options: RolloutOptions, o
     })
   } catch (error) {
     if (!interruption.signal.aborted || isStarflowError(error, 'SF637')) throw error
-    output.problem('Interrupted. The fence is lifted, as it was found.')
+    output.problem(error instanceof NeverBegun ? error.message : 'Interrupted. The fence is lifted, as it was found.')
     throw new CommandEnded(EXIT_CODES.interrupted)
   } finally {
     interruption.release()
@@ -112,7 +113,7 @@ async function replaceInPlace(
       heldBy: `${fencedBy} by ${operatorName()}`,
       signal: interruption,
     },
-    async (signal) => {
+    async (signal, confirmations) => {
       await drain(sql, functionNames, {
         timeoutMs: options.drainTimeout * 1000,
         signal,
@@ -130,6 +131,7 @@ async function replaceInPlace(
       await runCommand(deploy, {
         cwd: project.root,
         signal,
+        confirmations,
         onLine: (line) => showDeployLine(line, output),
       })
     },

@@ -1,4 +1,4 @@
-import type { Sql } from 'postgres'
+import type { ISql, Sql } from 'postgres'
 import { columns, type FencedFunction } from './fenced-function.ts'
 
 /** The fence of somebody who is at work, which nobody else takes or lifts until it is over. */
@@ -19,7 +19,7 @@ export interface LivingHold {
 }
 
 /** Raises the fence, or keeps it, and holds it. Refused by name: SF632 who is at work, SF421 somebody else's fence. */
-export async function holdFence(sql: Sql, hold: FenceHold, forMs: number): Promise<FencedFunction[]> {
+export async function holdFence(sql: ISql, hold: FenceHold, forMs: number): Promise<FencedFunction[]> {
   const { functionNames, fencedBy, heldBy, holdId } = hold
   return await sql<FencedFunction[]>`
     select ${columns(sql)}

@@ -1,4 +1,4 @@
-import type { Sql } from 'postgres'
+import type { ISql, Sql } from 'postgres'
 
 /** What a fence recorded of one worker function. */
 export interface FencedFunction {
@@ -43,7 +43,7 @@ export async function findFunctions(sql: Sql, names?: readonly string[]): Promis
 }
 
 /** The columns of a {@link FencedFunction}. */
-export function columns(sql: Sql) {
+export function columns(sql: ISql) {
   return sql`function_name as "functionName", enabled, enabled_before_fence as "enabledBeforeFence",
     fenced_by as "fencedBy", fenced_at as "fencedAt", disabled_reason as "disabledReason"`
 }
