@@ -4,6 +4,8 @@ import { holdFence } from '@starflow/core/operations'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { flakyProxy } from '../../../tests/support/flaky-proxy.ts'
 import { testDatabase } from '../../../tests/support/test-database.ts'
+import { connect } from '../src/database/open-database.ts'
+import { forgetUnseen } from '../src/deploy/forget-unseen.ts'
 import { NeverBegun, whileHeld } from '../src/operations/fence-hold.ts'
 
 const database = await testDatabase()
@@ -189,4 +191,30 @@ test('a rollout whose work fails lifts its fence and fails with it', async () =>
     }),
   ).rejects.toThrow('no such project')
   expect(await fences()).toEqual([null])
+})
+
+describe('what a deploy that failed has made known', () => {
+  const known = async () =>
+    (await sql`select function_name as name from pgflow.worker_functions`).map((row) => row.name)
+
+  test('is forgotten, and nothing is asked where there is none', async () => {
+    const failures: string[] = []
+    const away = new Proxy(sql, {
+      apply: () => {
+        throw new Error('asked')
+      },
+    })
+    await forgetUnseen(away, [], { onFailure: (text) => failures.push(text) })
+    await forgetUnseen(sql, ['orders__b'], { onFailure: (text) => failures.push(text) })
+    expect([await known(), failures]).toEqual([['orders__a'], []])
+  })
+
+  test('is told of and kept when the database does not answer, which hides no failure', async () => {
+    const failures: string[] = []
+    const hanging = connect(proxy.url, 'deploy', 1)
+    void proxy.stopAt('delete from', 'before')
+    await forgetUnseen(hanging, ['orders__b'], { withinMs: 100, onFailure: (text) => failures.push(text) })
+    await hanging.end({ timeout: 0 })
+    expect(failures).toEqual(['orders__b could not be forgotten: The database has not answered within 0.1 s.'])
+  })
 })

@@ -1,8 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { findFunctions } from '@starflow/core/operations'
 import { isStarflowError, StarflowError } from '@starflow/errors'
 import type { Command } from 'commander'
-import type { Sql } from 'postgres'
 import { withDatabaseOptions } from '../database/database-option.ts'
 import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
 import { outdatedFunctions } from '../functions/generate.command.ts'
@@ -14,6 +12,7 @@ import { EXIT_CODES } from '../output/exit-codes.ts'
 import type { Output, OutputFor } from '../output/output.ts'
 import { untilInterrupted } from '../output/until-interrupted.ts'
 import { loadProject } from '../project/project.ts'
+import { forgetUnseen } from './forget-unseen.ts'
 import { whileFenced } from './guarded-deployment.ts'
 import { runCommand } from './run-command.ts'
 import { deployCommandText, showDeployLine, supabaseDeployCommand } from './supabase-cli.ts'
@@ -26,8 +25,6 @@ interface DeployOptions extends DatabaseOptions {
 }
 
 const FENCED_BY = 'deploy'
-/** The connection may have been lost while it was deployed. */
-const FORGET_WITHIN_MS = 5000
 
 /** Adds `starflow deploy`. */
 export function addDeployCommand(program: Command, outputFor: OutputFor): void {
@@ -84,7 +81,9 @@ async function runDeploy(names: readonly string[], options: DeployOptions, outpu
       )
       const functions = await deployment.catch(async (error: unknown) => {
         // Those whose fence still stands are kept: they are for the next deploy.
-        if (!isStarflowError(error, 'SF637')) await forgetUnseen(sql, added, output)
+        if (!isStarflowError(error, 'SF637')) {
+          await forgetUnseen(sql, added, { onFailure: (text) => output.problem(text) })
+        }
         throw error
       })
       const restored = functions.map((each) => each.functionName)
@@ -102,27 +101,6 @@ async function runDeploy(names: readonly string[], options: DeployOptions, outpu
     throw new CommandEnded(EXIT_CODES.interrupted)
   } finally {
     interruption.release()
-  }
-}
-
-/** A function that could not be deployed and was never there would be pinged in vain for ever. */
-async function forgetUnseen(sql: Sql, names: readonly string[], output: Output): Promise<void> {
-  if (names.length === 0) return
-  const timeout = new AbortController()
-  const forgotten = sql`
-    delete from pgflow.worker_functions f
-    where f.function_name = any (${[...names]}) and f.fenced_at is null
-      and not exists (select from pgflow.worker_function_queues q where q.function_name = f.function_name)`
-  const tooLate = sleep(FORGET_WITHIN_MS, undefined, { signal: timeout.signal }).then(() => {
-    throw new Error(`The database has not answered within ${FORGET_WITHIN_MS / 1000} s.`)
-  })
-  try {
-    await Promise.race([forgotten, tooLate])
-  } catch (error) {
-    // What the deploy failed with is what counts.
-    output.problem(`${names.join(', ')} could not be forgotten: ${error instanceof Error ? error.message : error}`)
-  } finally {
-    timeout.abort()
   }
 }
 

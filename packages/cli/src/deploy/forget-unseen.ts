@@ -1,0 +1,38 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Sql } from 'postgres'
+
+/** The connection may have been lost while it was deployed. */
+const FORGET_WITHIN_MS = 5000
+
+/**
+ * A function that could not be deployed and was never there would be pinged in vain for ever. Never rejects: what the deploy
+ * failed with is what counts.
+ */
+export async function forgetUnseen(
+  sql: Sql,
+  names: readonly string[],
+  {
+    withinMs = FORGET_WITHIN_MS,
+    onFailure,
+  }: { readonly withinMs?: number; readonly onFailure: (text: string) => void },
+): Promise<void> {
+  if (names.length === 0) return
+  const timeout = new AbortController()
+  const tooLate = sleep(withinMs, undefined, { signal: timeout.signal }).then(() => {
+    throw new Error(`The database has not answered within ${withinMs / 1000} s.`)
+  })
+  try {
+    await Promise.race([forget(sql, names), tooLate])
+  } catch (error) {
+    onFailure(`${names.join(', ')} could not be forgotten: ${error instanceof Error ? error.message : error}`)
+  } finally {
+    timeout.abort()
+  }
+}
+
+async function forget(sql: Sql, names: readonly string[]): Promise<void> {
+  await sql`
+    delete from pgflow.worker_functions f
+    where f.function_name = any (${[...names]}) and f.fenced_at is null
+      and not exists (select from pgflow.worker_function_queues q where q.function_name = f.function_name)`
+}
