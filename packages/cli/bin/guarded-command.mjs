@@ -1,15 +1,18 @@
 // Runs a command, and ends it when the pipe on standard input closes: because whoever started this wants that, or because it is
 // gone, killed even. A deploy must not outlive the rollout that answers for it. Nor must it outlive one that is stopped (Ctrl-Z):
 // each line on standard input tells for how many ms the command may still run. The process is started as the leader of a group of
-// its own, so that also what the command itself has started is ended.
+// its own, so that also what the command itself has started is ended, too when the command has ended and left it behind.
 import { spawn } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 
 /** As long as a command gets to end by itself. The hold of a fence outlives it (fence-hold.ts). */
 const GRACE_MS = 5000
 const LOOK_EVERY_MS = 100
+const SIGTERM_EXIT_CODE = 143
+const canSeeOthers = existsSync('/proc/self/stat')
 
 let isEnding = false
+let hasEnded = false
 const [program, ...args] = process.argv.slice(2)
 const command = spawn(program, args, { stdio: ['ignore', 'inherit', 'inherit'] })
 command.once('error', (error) => {
@@ -17,8 +20,14 @@ command.once('error', (error) => {
   process.exit(127)
 })
 command.once('exit', (exitCode, signal) => {
-  if (isEnding) setInterval(() => isAlone() && endAs(exitCode, signal), LOOK_EVERY_MS)
-  else endAs(exitCode, signal)
+  // One that was told to end has not succeeded, whatever it says itself.
+  const outcome = isEnding && exitCode === 0 ? SIGTERM_EXIT_CODE : exitCode
+  const look = () => others().length === 0 && endAs(outcome, signal)
+  look()
+  if (!canSeeOthers && !isEnding) endAs(outcome, signal)
+  hasEnded = true
+  end()
+  setInterval(look, LOOK_EVERY_MS)
 })
 
 // Meant for the command, which gets it from below, as the others of its group do.
@@ -39,7 +48,19 @@ function end() {
   if (isEnding) return
   isEnding = true
   process.kill(-process.pid, 'SIGTERM')
-  setTimeout(() => process.kill(-process.pid, 'SIGKILL'), GRACE_MS)
+  setTimeout(kill, GRACE_MS)
+}
+
+/** All of the group, and this one with them, or only what the command has left behind. */
+function kill() {
+  if (!hasEnded || !canSeeOthers) process.kill(-process.pid, 'SIGKILL')
+  for (const pid of others()) {
+    try {
+      process.kill(pid, 'SIGKILL')
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
 }
 
 function endAs(exitCode, signal) {
@@ -48,13 +69,12 @@ function endAs(exitCode, signal) {
   process.kill(process.pid, signal)
 }
 
-/** Whether nobody else of the group is left. Where no /proc tells it they get their whole time. */
-function isAlone() {
-  try {
-    return readdirSync('/proc').every((name) => !/^\d+$/.test(name) || Number(name) === process.pid || !isOfGroup(name))
-  } catch {
-    return false
-  }
+/** Who else of the group is left. Where no /proc tells it there is always somebody, who gets the whole time. */
+function others() {
+  if (!canSeeOthers) return [process.pid]
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid && isOfGroup(name))
+    .map(Number)
 }
 
 function isOfGroup(pid) {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { isAlive } from '../../../tests/support/is-alive.ts'
 import { runCommand } from '../src/deploy/run-command.ts'
 import type { Confirmations } from '../src/operations/fence-hold.ts'
@@ -46,7 +46,7 @@ describe.concurrent('a deploy command', () => {
     const [begun] = await once(guard.stdout!, 'data')
     guard.stdin!.destroy()
     await once(guard, 'close')
-    expect(isAlive(Number.parseInt(String(begun), 10))).toBe(false)
+    await vi.waitUntil(() => !isAlive(Number.parseInt(String(begun), 10)))
   })
 
   test('whose guard does not listen either is killed all the same', async () => {
@@ -61,7 +61,7 @@ describe.concurrent('a deploy command', () => {
       { isBehindShell: false },
     )
     await expect(running).rejects.toMatchObject({ code: 'SF634' })
-    expect(isAlive(begun)).toBe(false)
+    await vi.waitUntil(() => !isAlive(begun))
   })
 
   test('is ended when its rollout no longer confirms that it is at work, and not before', async () => {
@@ -84,9 +84,26 @@ describe.concurrent('a deploy command', () => {
       },
       { confirmations },
     )
-    await expect(running).rejects.toMatchObject({ code: 'SF634', detail: expect.stringContaining('SIGTERM') })
+    await expect(running).rejects.toMatchObject({ code: 'SF634', detail: expect.stringMatching(/SIG(TERM|KILL)/) })
     expect(confirmed).toBeGreaterThan(3)
-    expect(isAlive(begun)).toBe(false)
+    await vi.waitUntil(() => !isAlive(begun))
+  })
+
+  test('that ends itself and leaves something behind takes that with it, and has succeeded', async () => {
+    let left = 0
+    const leaving = `require('node:child_process').spawn(process.execPath, ['-e', \`${STUBBORN} ${TELL}\`], { stdio: 'inherit' })
+      .once('spawn', () => setTimeout(() => process.exit(0), 1000))`
+    await run(leaving, (pid) => {
+      left = pid
+    })
+    expect(left).toBeGreaterThan(0)
+    await vi.waitUntil(() => !isAlive(left))
+  })
+
+  test('that was told to end has not succeeded, also when it says so itself', async () => {
+    const polite = `process.on('SIGTERM', () => process.exit(0)); setInterval(() => {}, 1000); ${TELL}`
+    const running = run(polite, (_pid, _parent, end) => end(), { isBehindShell: false })
+    await expect(running).rejects.toMatchObject({ code: 'SF634', detail: expect.stringContaining('143') })
   })
 })
 

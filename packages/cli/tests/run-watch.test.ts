@@ -67,3 +67,17 @@ test('a run that is retried and ends again is told again', async () => {
   await sql`select pgflow.retry_run(${id})`
   await vi.waitUntil(() => count() === 2, PATIENCE)
 })
+
+test('one look that is held up puts the next ones off by no minute', async () => {
+  const told = await startWatch()
+  const aside = connect({ connections: 1 })
+  await connect({ connections: 1 }).begin(async (tx) => {
+    await tx`lock table pgflow.runs in access exclusive mode`
+    const isHeldUp = async () =>
+      (await aside`select from pg_locks where relation = 'pgflow.runs'::regclass and not granted`).length > 0
+    await vi.waitUntil(isHeldUp, PATIENCE)
+    await tx`select pg_sleep(0.7)`
+  })
+  const after = await start('skips')
+  await vi.waitUntil(() => told.some(({ runId }) => runId === after), PATIENCE)
+})

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
@@ -74,8 +75,8 @@ test.each([
 import { Gateway } from '${source('platform/gateway.ts')}'
 const host = new FunctionsHost({
   functionsDir: '${folder}/functions',
-  denoDir: '${folder}/deno',
-  limits: { cpuSoftMs: 1_000, cpuHardMs: 1_000, bootTimeoutMs: 500 },
+  denoDir: '${join(tmpdir(), 'starflow-test-deno')}',
+  limits: { cpuSoftMs: 1_000, cpuHardMs: 1_000, bootTimeoutMs: 5_000 },
   onEvent: (event) => { if (event.type === 'function.log') console.log(host.isolates()[0].pid) },
 })
 const gateway = new Gateway({ functions: () => host, health: () => ({}) })
@@ -89,5 +90,5 @@ gateway.start().then((api) => fetch('http://127.0.0.1:' + api + '/functions/v1/a
   const pid = Number(line)
   expect(isAlive(pid)).toBe(true)
   host.kill('SIGKILL')
-  await vi.waitUntil(() => !isAlive(pid), { timeout: 15_000, interval: 20 })
+  await vi.waitUntil(() => !isAlive(pid), { timeout: 40_000, interval: 20 })
 })

@@ -35,15 +35,15 @@ export async function withDatabase<T>(
 ): Promise<T> {
   const project = await loadProject(process.cwd())
   const { url, source } = await findDatabase(options, project)
-  const isLocalPlatform = source.startsWith('starflow') || isOfLocalPlatform(url, project)
+  const platform = source.startsWith('starflow ') ? source.slice('starflow '.length) : findLocalPlatform(url, project)
   const sql = connect(url, 'starflow')
   try {
     await check(sql, url, options.mayBeEmpty === true)
-    return await work({ sql, url, source, isLocalPlatform })
+    return await work({ sql, url, source, isLocalPlatform: platform !== undefined })
   } catch (error) {
     if (!isMissingInSchema(error)) throw error
-    const restart = source === 'starflow demo' ? 'npx starflow demo --keep' : 'npx starflow dev'
-    throw otherSchemaVersion(error, isLocalPlatform ? restart : undefined)
+    const restart = platform === 'demo' ? 'npx starflow demo --keep' : 'npx starflow dev'
+    throw otherSchemaVersion(error, platform === undefined ? undefined : restart)
   } finally {
     await sql.end({ timeout: 1 })
   }
@@ -88,8 +88,8 @@ async function findDatabase(options: DatabaseOptions, project: Project): Promise
 }
 
 /** Also when it was named: the URL is printed for that. The platform writes down where it is while it runs. */
-function isOfLocalPlatform(url: string, project: Project): boolean {
-  return ['dev', 'demo'].some((name) => {
+function findLocalPlatform(url: string, project: Project): string | undefined {
+  return ['dev', 'demo'].find((name) => {
     try {
       const status = JSON.parse(readFileSync(join(project.stateDir, name, 'status.json'), 'utf8')) as object
       return 'databaseUrl' in status && status.databaseUrl === url

@@ -19,7 +19,7 @@ export interface GuardedDeployment {
  * in between, it leaves the record: the next one of that name keeps it and restores it.
  *
  * @returns what was restored
- * @throws StarflowError SF632 an overlapping one, SF421 a fence of somebody else, SF422, SF631, SF637; NeverBegun; and what `work`
+ * @throws StarflowError SF632 an overlapping one, SF421 a fence of somebody else, SF422, SF637; NeverBegun; and what `work`
  * throws
  */
 export async function whileFenced(

@@ -24,6 +24,8 @@ export interface RunCommandOptions {
 const KEPT_LINES = 20
 /** Later than the guard does it: should that be gone or stopped. The hold of a fence outlives this too (fence-hold.ts). */
 const KILL_AFTER_MS = 6000
+/** How long the output of a command that has ended may stay open: what has left its group may hold it for ever. */
+const CLOSE_WITHIN_MS = 1000
 /** Ends the command also when this process is killed. */
 const GUARD = fileURLToPath(new URL('../../bin/guarded-command.mjs', import.meta.url))
 
@@ -46,6 +48,7 @@ export async function runCommand(command: DeployCommand, options: RunCommandOpti
     child.stdin.on('error', () => {})
     const stopTelling = options.confirmations.listen((leftMs) => child.stdin.write(`${Math.round(leftMs)}\n`))
     let killing: NodeJS.Timeout | undefined
+    let closing: NodeJS.Timeout | undefined
     const stop = () => {
       stopTelling()
       child.stdin.end()
@@ -63,8 +66,18 @@ export async function runCommand(command: DeployCommand, options: RunCommandOpti
       options.signal.removeEventListener('abort', stop)
       stopTelling()
       clearTimeout(killing)
+      clearTimeout(closing)
       resolve(ended)
     }
+    child.once('exit', (exitCode, signal) => {
+      // The guard leaves nobody behind, but when it was killed itself.
+      killGroup(child.pid)
+      closing = setTimeout(() => {
+        child.stdout.destroy()
+        child.stderr.destroy()
+        settle({ exitCode, signal })
+      }, CLOSE_WITHIN_MS)
+    })
     child.once('error', (error) => settle({ exitCode: null, signal: null, error }))
     child.once('close', (exitCode, signal) => settle({ exitCode, signal }))
   })

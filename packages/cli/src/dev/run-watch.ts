@@ -20,8 +20,9 @@ export interface RunWatchOptions {
 }
 
 const INTERVAL_MS = 1_000
-/** No index has the ends of runs: where a look takes long, looks are rare. */
+/** No index has the ends of runs: where two looks in a row take long, looks are rare. One alone was held up by something else. */
 const MOST_OF_THE_TIME = 1 / 50
+const MAX_PAUSE_MS = 10_000
 /** A run that ended in a transaction is seen when that has committed. */
 const LATE_BY = '10 seconds'
 
@@ -32,6 +33,7 @@ export class RunWatch {
   #told = new Set<string>()
   #since: string | undefined
   #startedAt: string | undefined
+  #lastLookTookMs = 0
   #timer: NodeJS.Timeout | undefined
   #isStopped = true
 
@@ -56,7 +58,9 @@ export class RunWatch {
     if (this.#isStopped) return
     if (ended.length > 0) this.#options.onEnded(ended)
     const tookMs = performance.now() - begun
-    const pauseMs = Math.max(this.#options.intervalMs ?? INTERVAL_MS, tookMs / MOST_OF_THE_TIME)
+    const fairMs = Math.min(tookMs, this.#lastLookTookMs) / MOST_OF_THE_TIME
+    this.#lastLookTookMs = tookMs
+    const pauseMs = Math.max(this.#options.intervalMs ?? INTERVAL_MS, Math.min(fairMs, MAX_PAUSE_MS))
     this.#timer = setTimeout(() => void this.#lookOn(), pauseMs).unref()
   }
 

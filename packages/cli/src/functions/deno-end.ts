@@ -27,8 +27,8 @@ const NAMELESS_LINE =
   /^\s*(#|\d+: +(<unknown>|0x[0-9a-f]+).*|at <unknown>.*|stack backtrace:|=+ C stack trace =+|.*\(\+0x[0-9a-f]+\) \[0x.*)?\s*$/
 
 /** Deno itself broke down, which says nothing of what it was to run: on a busy computer memory or threads were short. */
-export function hasCrashed({ signal, stderr }: DenoEnd): boolean {
-  return CRASH_SIGNALS.includes(signal) || CRASH_TEXT.test(stderr)
+export function hasCrashed({ exitCode, signal, stderr }: DenoEnd): boolean {
+  return CRASH_SIGNALS.includes(signal) || (exitCode !== 0 && CRASH_TEXT.test(stderr))
 }
 
 /** Runs Deno, and once more where it broke down: most often that was of the moment. */

@@ -114,7 +114,7 @@ async function runEvaluator(project: Project, script: string, modules: readonly 
     message: 'The flow modules could not be evaluated in Deno.',
     detail: describeDenoEnd(end),
     hint: hasCrashed(end)
-      ? 'Deno itself broke down, twice, mostly because memory is short. End what uses much of it, and run the command again.'
+      ? 'Deno itself broke down, twice, mostly because memory is short: on the computer, or because a module fills it when it is imported. End what uses much of it, and run the command again.'
       : `Modules in ${relative(project.root, project.functionsDir)}/${FLOWS_FOLDER} only define flows: nothing in them may exit or wait when they are imported.`,
   })
 }

@@ -12,7 +12,7 @@ import {
 } from '@starflow/core/operations'
 import { StarflowError } from '@starflow/errors'
 import type { Sql } from 'postgres'
-import { connect, unreachable } from '../database/open-database.ts'
+import { connect } from '../database/open-database.ts'
 
 /**
  * A rollout or deploy holds its fence by a row that runs out by the database's clock, and prolongs it. Not by a lock: a lost
@@ -77,8 +77,8 @@ export interface HeldWork {
  * `work` has; the signal that it gets is aborted by the given one, and when the hold is lost.
  *
  * @returns what was restored
- * @throws StarflowError SF632 another one is at work, SF421 a fence of somebody else, SF422, SF631 the database is away, SF637 the
- * hold was lost or could not be ended; NeverBegun; and what `work` throws
+ * @throws StarflowError SF632 another one is at work, SF421 a fence of somebody else, SF422, SF637 the hold could not be taken, was
+ * lost or could not be ended; NeverBegun; and what `work` throws
  */
 export async function whileHeld(
   { url, hold, signal, times = HOLD_TIMES, onWaiting, onFenced }: HeldWork,
@@ -118,9 +118,10 @@ async function take(
   let seen: ReadonlyMap<string, LivingHold> | undefined
   let answeredAt = performance.now()
   let mayHold = false
-  const leave = async (reason: unknown): Promise<never> => {
-    if (mayHold) await lift(connection, hold, { ...times, liftWithinMs: 0 }, (cause) => notKnown(hold, cause, reason))
-    throw reason
+  const leave = async (reason: unknown, reasonIfLifted = reason): Promise<never> => {
+    if (!mayHold) throw reason
+    const lifted = await lift(connection, hold, { ...times, liftWithinMs: 0 }, (cause) => notKnown(hold, cause, reason))
+    throw lifted.length > 0 ? reasonIfLifted : reason
   }
   for (;;) {
     const askedAt = performance.now()
@@ -138,10 +139,13 @@ async function take(
     } catch (error) {
       if (!isUnanswered(error)) return await leave(error)
       mayHold = true
-      if (performance.now() - answeredAt >= times.unconfirmedMs) return await leave(unreachable(connection.url, error))
+      if (performance.now() - answeredAt >= times.unconfirmedMs) return await leave(notTaken(hold, times, error))
     }
     await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => {})
-    if (signal.aborted) return await leave(new NeverBegun([...(seen?.values() ?? [])].map((each) => each.heldBy)))
+    if (signal.aborted) {
+      const waitedFor = [...(seen?.values() ?? [])].map((each) => each.heldBy)
+      return await leave(new NeverBegun(waitedFor), new NeverBegun([]))
+    }
   }
 }
 
@@ -329,6 +333,18 @@ function unconfirmed({ heldBy, functionNames }: FenceHold, times: HoldTimes, cau
     message: `"${heldBy}" was ended: it could not tell the database for ${times.unconfirmedMs / 1000} s that it is at work.`,
     detail: `${reasonOf(cause)} Later than that another one may begin.`,
     hint: 'Run this again once the database can be reached. What was deployed until then is deployed.',
+    fields: { heldBy, functionNames },
+    cause,
+  })
+}
+
+/** Asked to lift it, the database has answered: so it can be reached, and something in it was in the way. */
+function notTaken({ heldBy, functionNames }: FenceHold, times: HoldTimes, cause: unknown): StarflowError {
+  return new StarflowError({
+    code: 'SF637',
+    message: `"${heldBy}" could not take its fence within ${times.unconfirmedMs / 1000} s and has not begun: ${functionNames.join(', ')}.`,
+    detail: `${reasonOf(cause)} Most likely an open transaction holds rows of pgflow.worker_functions.`,
+    hint: 'See who it is: select pid, application_name, query from pg_stat_activity where xact_start is not null. Then run this again.',
     fields: { heldBy, functionNames },
     cause,
   })

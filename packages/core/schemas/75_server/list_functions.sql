@@ -32,7 +32,7 @@ begin
     cross join lateral (
       select coalesce(sum(u.worker_count), 0)::integer as workers, sum(u.cpu_ms)::double precision / nullif(sum(u.tasks_count), 0) as cpu_ms_per_task
       from (select distinct coalesce(w.execution_id, w.worker_id) as execution_id from pgflow.workers w
-            where w.function_name = f.function_name and (w.started_at > pgflow.clock() - interval '1 hour' or pgflow._heartbeat_is_fresh(w))) x
+            where w.function_name = f.function_name and (w.started_at > pgflow.clock() - interval '1 hour' or (w.stopped_at is null and pgflow._heartbeat_is_fresh(w)))) x
       cross join lateral pgflow._execution_usage(x.execution_id) u
       where u.cpu_ms is not null and u.tasks_count is not null) c
     order by f.function_name;

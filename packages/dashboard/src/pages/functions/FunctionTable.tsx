@@ -115,12 +115,15 @@ function Reason({ of: row }: { readonly of: WorkerFunction }) {
 
 /** What a start was refused with; one that is over is quiet. */
 function LastError({ of: row }: { readonly of: WorkerFunction }) {
-  const { lastError, lastErrorAt } = row
+  const { lastError, lastErrorAt, isEnabled, fencedBy, failedStarts } = row
+  // Else the count stands beside the name.
+  const isNotTold = isFailing(row) && (!isEnabled || fencedBy !== null)
   if (lastError === null) return <None />
   return (
     <details className={isFailing(row) ? styles.failing : styles.past}>
       <summary className={styles.summary}>
         {!isFailing(row) && 'over, '}
+        {isNotTold && `${countOf(failedStarts, 'start')} failed, `}
         {lastErrorAt === null ? 'at an unknown time' : <RelativeTime at={lastErrorAt} />}
       </summary>
       <p className={styles.text}>{lastError}</p>
