@@ -138,7 +138,12 @@ describe('startStarflowPlatform', () => {
       select decrypted_secret from vault.decrypted_secrets where name = 'starflow_wait_token_secret'`
     const before = await secret()
     await platform.sql`select pgflow.track_worker_function('gone')`
-    const lives = await readWorkers(platform.sql, { all: false, limit: 100 })
+    let lives: Awaited<ReturnType<typeof readWorkers>> = []
+    // There may be none just now: the worker before was killed.
+    await until(async () => {
+      lives = await readWorkers(platform.sql, { all: false, limit: 100 })
+      return lives.length > 0
+    })
     await platform.dispose()
     platform = await startStarflowPlatform(options)
     expect(await secret()).toEqual(before)
