@@ -1,7 +1,7 @@
 // Runs a command, and ends it when the pipe on standard input closes: because whoever started this wants that, or because it is
 // gone, killed even. A deploy must not outlive the rollout that answers for it. Nor must it outlive one that is stopped (Ctrl-Z):
 // each line on standard input tells for how many ms the command may still run. The process is started as the leader of a group of
-// its own, so that also what the command itself has started is ended, too when the command has ended and left it behind.
+// its own, so that what the command itself has started is ended too, also where the command has ended and left it behind.
 import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 

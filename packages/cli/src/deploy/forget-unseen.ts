@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Sql } from 'postgres'
+import { answerWithin } from '../database/answer-within.ts'
 
 /** The connection may have been lost while it was deployed. */
 const FORGET_WITHIN_MS = 5000
@@ -17,16 +17,10 @@ export async function forgetUnseen(
   }: { readonly withinMs?: number; readonly onFailure: (text: string) => void },
 ): Promise<void> {
   if (names.length === 0) return
-  const timeout = new AbortController()
-  const tooLate = sleep(withinMs, undefined, { signal: timeout.signal }).then(() => {
-    throw new Error(`The database has not answered within ${withinMs / 1000} s.`)
-  })
   try {
-    await Promise.race([forget(sql, names), tooLate])
+    await answerWithin(withinMs, forget(sql, names))
   } catch (error) {
     onFailure(`${names.join(', ')} could not be forgotten: ${error instanceof Error ? error.message : error}`)
-  } finally {
-    timeout.abort()
   }
 }
 

@@ -12,6 +12,7 @@ import {
 } from '@starflow/core/operations'
 import { StarflowError } from '@starflow/errors'
 import type { Sql } from 'postgres'
+import { answerWithin } from '../database/answer-within.ts'
 import { connect } from '../database/open-database.ts'
 
 /**
@@ -281,24 +282,14 @@ class ReplacedConnection {
 
   async ask<T>(question: (sql: Sql) => Promise<T>, withinMs: number): Promise<T> {
     const asked = this.#sql
-    const timeout = new AbortController()
     try {
-      return await Promise.race([
-        question(asked),
-        sleep(withinMs, undefined, { signal: timeout.signal }).then(() => {
-          throw Object.assign(new Error(`The database has not answered within ${withinMs / 1000} s.`), {
-            code: 'ETIMEDOUT',
-          })
-        }),
-      ])
+      return await answerWithin(withinMs, question(asked))
     } catch (error) {
       if (isUnanswered(error)) {
         this.#sql = this.#open()
         void asked.end({ timeout: 0 })
       }
       throw error
-    } finally {
-      timeout.abort()
     }
   }
 
