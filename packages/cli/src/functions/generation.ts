@@ -1,6 +1,7 @@
 import {
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -45,22 +46,20 @@ export interface Generation {
   readonly obsolete: readonly string[]
 }
 
-/** Inside the functions folder, to evaluate and to write before renaming. Hidden: no deployment and no watcher looks in. */
-const STAGING_FOLDER = '.starflow-generate'
+/**
+ * Inside the functions folder, to evaluate and to write before renaming; each with a name of its own, because a second
+ * command may generate, check or deploy at the same time. Hidden: no deployment and no watcher looks in.
+ */
+const STAGING_PREFIX = '.starflow-generate-'
+/** What a killed command left behind is removed by a later one; no living one takes as long. */
+const STAGING_LEFT_AFTER_MS = 3_600_000
 const GENERATED_FILES = ['index.ts', 'deno.json']
 
-/**
- * What the flow modules of a project export, for whoever generates nothing: it does not disturb a generation that runs at
- * the same time. Throws SF611 for a module that does not compile.
- */
+/** What the flow modules of a project export. Throws SF611 for a module that does not compile. */
 export async function evaluateProject(project: Project): Promise<EvaluatedModules> {
-  return await evaluateIn(project, `.starflow-evaluate-${process.pid}`)
-}
-
-async function evaluateIn(project: Project, folder: string): Promise<EvaluatedModules> {
   const modules = findFlowModules(project)
   if (modules.length === 0) return { flows: [], warnings: [] }
-  return await withStaging(project, folder, (staging) => {
+  return await withStaging(project, (staging) => {
     writeFileSync(join(staging, 'deno.json'), denoConfigText(project))
     return evaluateFlowModules(project, modules, staging)
   })
@@ -78,7 +77,7 @@ export async function planGeneration(
 ): Promise<Generation> {
   const modules = findFlowModules(project)
   const denoConfig = denoConfigText(project)
-  const { flows, warnings } = await evaluateIn(project, STAGING_FOLDER)
+  const { flows, warnings } = await evaluateProject(project)
   if (flows.length === 0) throw noFlows(project, modules, warnings)
   const workerFunctions = workerFunctionsOf(flows, (flow) => options.grouped ?? isGroupedAlready(project, flow))
   const functions = workerFunctions.map((each) => each.name)
@@ -106,7 +105,7 @@ export async function planGeneration(
  * full disk leaves whole files. Obsolete functions are removed: their generated files, and the folder once it is empty.
  */
 export async function applyGeneration(project: Project, generation: Generation): Promise<void> {
-  await withStaging(project, STAGING_FOLDER, (staging) => {
+  await withStaging(project, (staging) => {
     const staged = generation.changed.map((file, at) => ({ file, from: join(staging, `${at}.staged`) }))
     for (const { file, from } of staged) writeFileSync(from, file.text)
     for (const { file, from } of staged) {
@@ -117,7 +116,7 @@ export async function applyGeneration(project: Project, generation: Generation):
   for (const name of generation.obsolete) {
     const folder = join(project.functionsDir, name)
     for (const file of GENERATED_FILES) rmSync(join(folder, file), { force: true })
-    if (readdirSync(folder).length === 0) rmdirSync(folder)
+    removeIfEmpty(folder)
   }
 }
 
@@ -132,14 +131,31 @@ export function findGeneratedFunctions(functionsDir: string): string[] {
     .sort()
 }
 
-async function withStaging<T>(project: Project, name: string, work: (folder: string) => T | Promise<T>): Promise<T> {
-  const staging = join(project.functionsDir, name)
-  rmSync(staging, { recursive: true, force: true })
-  mkdirSync(staging, { recursive: true })
+async function withStaging<T>(project: Project, work: (folder: string) => T | Promise<T>): Promise<T> {
+  mkdirSync(project.functionsDir, { recursive: true })
+  removeLeftStaging(project.functionsDir)
+  const staging = mkdtempSync(join(project.functionsDir, STAGING_PREFIX))
   try {
     return await work(staging)
   } finally {
     rmSync(staging, { recursive: true, force: true })
+  }
+}
+
+function removeLeftStaging(functionsDir: string): void {
+  for (const name of readdirSync(functionsDir).filter((each) => each.startsWith(STAGING_PREFIX))) {
+    const folder = join(functionsDir, name)
+    const createdAt = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY
+    if (Date.now() - createdAt > STAGING_LEFT_AFTER_MS) rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function removeIfEmpty(folder: string): void {
+  try {
+    rmdirSync(folder)
+  } catch (error) {
+    // Something of a person's own is in it, or another command has removed it already.
+    if (!['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
   }
 }
 
