@@ -7,8 +7,9 @@ import { execPath } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { resolveDenoBinary } from '@starflow/local'
 import Database from 'libsql'
-import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
 import { LocalWorkflowStateAdapter } from '../src/adapters/local/index.ts'
+import { openStateFile } from '../src/adapters/local/state-file.ts'
 import { definition, enqueue, heldRun, readRun, startRun, TTL_MS } from './conformance/run-fixture.ts'
 import { type LineProcess, startLineProcess } from './support/line-process.ts'
 
@@ -221,6 +222,39 @@ describe('processes that share a state file', { timeout: 120_000 }, () => {
     const path = newPath()
     const opening = Array.from({ length: 4 }, () => inNode('open', path))
     expect(await Promise.all(opening.map(({ ended }) => ended))).toEqual([0, 0, 0, 0])
+  })
+
+  describe('and make it at the same time', () => {
+    const { pragma, prepare } = Database.prototype
+    afterEach(() => vi.restoreAllMocks())
+
+    test('wait for each other to switch it to what lets them work at once', async () => {
+      const path = join(folder, `${randomUUID()}.db`)
+      const other = new Database(path)
+      other.exec('begin immediate')
+      vi.spyOn(Database.prototype, 'pragma').mockImplementation(function (this: Database.Database, ...args) {
+        try {
+          return pragma.apply(this, args)
+        } finally {
+          if (other.inTransaction) other.exec('commit')
+        }
+      })
+      await open(path)
+      expect(other.prepare('pragma journal_mode').get()).toMatchObject({ journal_mode: 'wal' })
+      other.close()
+    })
+
+    test.each([1, 2, 3, 4])('know it for theirs, made just before look %i at it', async (look) => {
+      const path = newPath()
+      let looks = 0
+      vi.spyOn(Database.prototype, 'prepare').mockImplementation(function (this: Database.Database, ...args) {
+        looks += 1
+        if (looks === look) openStateFile(path, 'process_crash').close()
+        return prepare.apply(this, args)
+      })
+      await open(path)
+      expect(looks).toBeGreaterThan(look)
+    })
   })
 
   test('claim each of 200 runs once', async () => {

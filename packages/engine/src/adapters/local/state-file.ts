@@ -12,6 +12,7 @@ export type Durability = 'power_failure' | 'process_crash'
 
 /** How long a write waits for another process's transaction, which lasts some milliseconds. */
 const BUSY_TIMEOUT_MS = 10_000
+const RETRY_MS = 5
 
 /**
  * Opens a state file, makes it where there is none, and brings its tables up to date. Several processes may do so at the
@@ -82,10 +83,30 @@ function noFile(path: string): StateFileError {
 }
 
 function configure(database: Database.Database, durability: Durability): void {
-  // Readers and one writer at a time do not disturb each other.
-  database.pragma('journal_mode = wal')
+  switchToWal(database)
   database.pragma(`synchronous = ${durability === 'power_failure' ? 'full' : 'normal'}`)
   database.pragma('foreign_keys = on')
+}
+
+/**
+ * Then readers and one writer at a time do not disturb each other. SQLite does not wait by itself to switch a new file while
+ * another process makes it too.
+ */
+function switchToWal(database: Database.Database): void {
+  const refusedAt = performance.now() + BUSY_TIMEOUT_MS
+  for (;;) {
+    try {
+      database.pragma('journal_mode = wal')
+      return
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > refusedAt) throw error
+    }
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS)
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY')
 }
 
 function bringUpToDate(database: Database.Database, path: string): void {
@@ -104,10 +125,8 @@ function bringUpToDate(database: Database.Database, path: string): void {
 
 /** How many migrations the file has had; 0 for an empty one. */
 function versionOf(database: Database.Database, path: string): number {
-  const version = numberOf(database, 'user_version')
-  const applicationId = numberOf(database, 'application_id')
-  const isEmpty = database.prepare('select count(*) as count from sqlite_schema').get() as { count: number }
-  if (applicationId !== APPLICATION_ID && (applicationId !== 0 || version !== 0 || isEmpty.count > 0)) {
+  const { applicationId, version, objects } = traitsOf(database)
+  if (applicationId !== APPLICATION_ID && (applicationId !== 0 || version !== 0 || objects > 0)) {
     throw new StateFileError({
       path,
       reason: 'it is the database of another application',
@@ -126,6 +145,18 @@ function versionOf(database: Database.Database, path: string): number {
   return version
 }
 
-function numberOf(database: Database.Database, pragma: 'user_version' | 'application_id'): number {
-  return (database.prepare(`pragma ${pragma}`).get() as Record<string, number>)[pragma] as number
+interface Traits {
+  readonly applicationId: number
+  readonly version: number
+  readonly objects: number
+}
+
+/** By one statement, which sees one moment: another process that makes the same file is not met half-way. */
+function traitsOf(database: Database.Database): Traits {
+  return database
+    .prepare(
+      `select application_id as applicationId, user_version as version, (select count(*) from sqlite_schema) as objects
+       from pragma_application_id, pragma_user_version`,
+    )
+    .get() as Traits
 }
