@@ -703,7 +703,8 @@ begin
 end $$;
 
 -- 20_definition/_drain_flow.sql
--- Tells the live workers of a flow to stop and answers how many are still alive.
+-- Tells the live workers of a flow to stop and answers how many are still alive. A released worker writes the slug of its flow,
+-- in its own case, as the name of its queue.
 create function pgflow._drain_flow(p_flow_slug text)
 returns integer
 language plpgsql
@@ -711,10 +712,10 @@ set search_path = ''
 as $$
 begin
   update pgflow.workers w set deprecated_at = pgflow.clock()
-  where w.queue_name in (select s.queue_name from pgflow._routes s where s.flow_slug = p_flow_slug)
+  where lower(w.queue_name) = any (pgflow._flow_queues(p_flow_slug))
     and w.deprecated_at is null and w.stopped_at is null;
   return (select count(*) from pgflow.workers w
-          where w.queue_name in (select s.queue_name from pgflow._routes s where s.flow_slug = p_flow_slug)
+          where lower(w.queue_name) = any (pgflow._flow_queues(p_flow_slug))
             and pgflow._heartbeat_is_fresh(w));
 end $$;
 
@@ -1803,6 +1804,11 @@ begin
   if v_route.is_served is not true then
     perform pgflow._refuse_subscription(p_queue_name, p_flow_slug, p_step_slug);
   end if;
+  -- Who asks for the strict policy in other words must not be given the lax one.
+  if p_on_unsupported <> 'skip' and p_on_unsupported <> 'halt' then
+    perform pgflow._raise('SF001', format('on_unsupported cannot be "%s".', p_on_unsupported),
+      'skip: messages that nobody understands are told and left. halt: one of them stops the worker function.', 'Use skip or halt.');
+  end if;
   if v_route.is_paused then
     return null;
   end if;
@@ -1810,7 +1816,7 @@ begin
   -- A statement of its own: the next one has a newer snapshot and sees the task of every message read. In one statement
   -- a task committed in between would be missed and its message hidden for the whole visibility.
   select array_agg(m.msg_id), array_agg(m.read_ct) into v_ids, v_read_counts
-  from pgmq.read(p_queue_name, case when v_route.shortest = v_route.longest then v_route.longest + 2 else 5 end, p_qty) m;
+  from pgmq.read(p_queue_name, case when v_route.shortest = v_route.longest then least(v_route.longest + 2::bigint, 2147483647)::integer else 5 end, p_qty) m;
   if v_ids is null then
     return null;
   end if;
@@ -1880,7 +1886,7 @@ begin
   if not p_are_hidden and v_claimed is not null then
     if (select count(*) from pgflow.set_vt_batch(
           p_queue_name, array(select c.msg_id from unnest(v_claimed) c order by c.msg_id),
-          array(select c.timeout_seconds + 2 from unnest(v_claimed) c order by c.msg_id))) < cardinality(v_claimed) then
+          array(select least(c.timeout_seconds, 2147483645) + 2 from unnest(v_claimed) c order by c.msg_id))) < cardinality(v_claimed) then
       perform pgflow._raise('SF301', format('The visibility of messages in queue "%s" could not be set.', p_queue_name),
         'A message of a task that was being claimed is gone.', 'Nothing was claimed. Leave the queue to Starflow: do not delete its messages by hand.');
     end if;
@@ -2826,7 +2832,7 @@ begin
   select array_agg(row(v.verdict, t.flow_slug, t.run_id, t.step_slug, t.task_index, m.id, m.read_count, null, null,
     case v.verdict
       when 'unsupported' then least(5 * power(2, least(m.read_count - 1, 10)), 300)::integer
-      when 'running' then ceil(extract(epoch from v.boundary - pgflow.clock()))::integer
+      when 'running' then least(ceil(extract(epoch from v.boundary - pgflow.clock())), 2147483647)::integer
       else 5 end, null)::pgflow.work_item)
   into v_rest
   from unnest(p_ids, p_read_counts) m(id, read_count)
@@ -2834,7 +2840,7 @@ begin
   left join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
   left join pgflow.flows f on f.flow_slug = t.flow_slug
   cross join lateral (
-    select t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30) as boundary
+    select t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) as boundary
   ) b
   cross join lateral (
     select b.boundary, case
@@ -3610,6 +3616,14 @@ declare
   v_started uuid;
   v_existing record;
 begin
+  -- An index keeps the keys, which takes no longer ones.
+  if octet_length(start_flow.idempotency_key) > 1024 then
+    perform pgflow._raise('SF203', format('The idempotency key for flow "%s" is too long.', start_flow.flow_slug),
+      format('It has %s bytes; 1024 are allowed.', octet_length(start_flow.idempotency_key)), 'Use a shorter key, for example a hash of this one.');
+  elsif start_at = 'infinity' then
+    perform pgflow._raise('SF203', format('A run of flow "%s" cannot start at infinity.', start_flow.flow_slug),
+      'It would be open for ever.', 'Give a moment, or leave start_at out.');
+  end if;
   select s into v_started from pgflow._start_runs(
     start_flow.flow_slug, array[v_run_id], array[start_flow.input], start_flow.idempotency_key, start_at) s;
   if v_started is null then
@@ -3663,8 +3677,10 @@ begin
     perform pgflow._raise('SF203', format('Flow "%s" needs one run id for each input.', start_flows.flow_slug),
       format('%s inputs, %s run ids.', jsonb_array_length(inputs), cardinality(run_ids)), 'Leave run_ids out, or send as many as inputs.');
   end if;
+  -- By their order, not by their subscripts: an array may begin at another one, and one of arrays has two.
+  v_run_ids := array(select u from unnest(run_ids) u);
   select array_agg(i.value order by i.ordinality),
-         array_agg(coalesce(run_ids[i.ordinality], pgflow.new_run_id()) order by i.ordinality)
+         array_agg(coalesce(v_run_ids[i.ordinality], pgflow.new_run_id()) order by i.ordinality)
   into v_inputs, v_run_ids
   from jsonb_array_elements(inputs) with ordinality i;
   if v_inputs is null then
@@ -3694,7 +3710,8 @@ comment on function pgflow.start_ready_steps(uuid) is 'Kept for existing scripts
 
 -- 40_run/start_tasks.sql
 -- For callers that read messages themselves; our own workers use claim_tasks. Messages that cannot be claimed are left
--- as they are. Locks task rows with skip locked.
+-- as they are: they come back when the caller's read is over. Nothing is claimed behind a fence or for a worker that was told to
+-- stop, so that neither has to be known to the caller; one without a row is refused by the foreign key. Locks task rows with skip locked.
 create function pgflow.start_tasks(
   flow_slug text, msg_ids bigint[], worker_id uuid, queue_name text default null, step_slug text default null)
 returns setof pgflow.step_task_record
@@ -3713,7 +3730,8 @@ begin
      and (start_tasks.queue_name is null or start_tasks.step_slug is null) then
     perform pgflow._refuse_subscription(v_queue, start_tasks.flow_slug, start_tasks.step_slug);
   end if;
-  if exists (select from pgflow.flows f where f.flow_slug = start_tasks.flow_slug and f.paused_at is not null) then
+  if exists (select from pgflow.flows f where f.flow_slug = start_tasks.flow_slug and f.paused_at is not null)
+     or exists (select from pgflow._worker_state(start_tasks.worker_id) w where w.state in ('deprecated', 'fenced')) then
     return;
   end if;
   -- Only messages with a queued task of this subscription: a released worker may hold others, which are its own affair.
@@ -3732,7 +3750,7 @@ begin
     where c.kind = 'claimed';
 end $$;
 comment on function pgflow.start_tasks(text, bigint[], uuid, text, text) is
-  'Claims the queued tasks behind messages that the caller has read; none of a paused flow. Without queue and step: the default queue of a plain flow.';
+  'Claims the queued tasks behind messages that the caller has read; none of a paused flow, and none for a worker that is deprecated, stopped or fenced. Without queue and step: the default queue of a plain flow.';
 
 -- 40_run/unschedule_flow.sql
 create function pgflow.unschedule_flow(job_name text)
@@ -3966,7 +3984,7 @@ begin
       join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
       join pgflow.flows f on f.flow_slug = t.flow_slug
       where t.queue_name = v_queue and t.message_id = any (v_ids) and t.message_id is not null and t.status = 'started'
-        and t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30) < pgflow.clock());
+        and t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) < pgflow.clock());
   end loop;
   return v_run_ids;
 end $$;
@@ -3985,7 +4003,7 @@ begin
     join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
     join pgflow.flows f on f.flow_slug = t.flow_slug
     where t.status = 'started'
-      and t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30) < pgflow.clock();
+      and t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) < pgflow.clock();
 end $$;
 
 -- 50_recovery/_tasks_without_message.sql
@@ -4028,7 +4046,7 @@ create view pgflow.liveness_audit as
   join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
   join pgflow.flows f on f.flow_slug = t.flow_slug
   where t.status = 'queued'
-     or t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30) < pgflow.clock()
+     or t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) < pgflow.clock()
   union all
   select 'task', t.flow_slug, t.run_id, t.step_slug, t.task_index, 'waiting, but it is not among the open waits'
   from pgflow.runs r join pgflow.step_tasks t on t.run_id = r.run_id
@@ -4179,6 +4197,7 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
+  perform pgflow._check_cron();
   perform cron.schedule('pgflow_requeue_stalled_tasks', setup_requeue_stalled_tasks_cron.cron_interval, 'select pgflow.requeue_stalled_tasks()');
   return format('scheduled pgflow_requeue_stalled_tasks every %s', setup_requeue_stalled_tasks_cron.cron_interval);
 end $$;
@@ -4647,7 +4666,7 @@ begin
              join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
              join pgflow.flows f on f.flow_slug = t.flow_slug
              where q.vt <= $3 and q.read_ct > 0 and t.status = ''started''
-               and t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30) < pgflow.clock()),
+               and t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) < pgflow.clock()),
             (select count(*) from (select m.msg_id from pgmq.%1$I m order by m.msg_id limit 1000) q
              where $2 and not exists (
                select from pgflow.step_tasks t where t.queue_name = $1 and t.message_id = q.msg_id and t.message_id is not null))',
@@ -4773,11 +4792,13 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
+  perform pgflow._check_cron();
   return query
     with deleted as (
       delete from cron.job_run_details d
       using cron.job j
-      where j.jobid = d.jobid and j.jobname in ('pgflow_ensure_workers', 'pgflow_cleanup_logs', 'pgflow_requeue_stalled_tasks')
+      where j.jobid = d.jobid and j.jobname in (
+        'pgflow_ensure_workers', 'pgflow_cleanup_logs', 'pgflow_requeue_stalled_tasks', 'pgflow_prune_data', 'starflow_sample_queues')
         and d.end_time < now() - make_interval(hours => cleanup_ensure_workers_logs.retention_hours)
       returning 1
     )
@@ -5188,10 +5209,11 @@ create view pgflow.queue_coverage as
     from (select distinct s.queue_name from pgflow._routes s) q
     left join lateral pgflow._queue_depth(q.queue_name) d on true
   ), live as (
-    select w.queue_name, count(*)::integer as live_workers
+    -- A released worker writes the slug of its flow, in its own case, as the name of its queue.
+    select lower(w.queue_name) as queue_name, count(*)::integer as live_workers
     from pgflow.workers w
     where w.stopped_at is null and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w)
-    group by w.queue_name
+    group by 1
   ), functions as (
     select x.queue_name, array_agg(x.function_name order by x.function_name) as function_names,
            not bool_or(x.enabled) as fenced, string_agg(distinct x.fence, '; ') as fence
@@ -5318,7 +5340,7 @@ begin
   perform pgflow._check_worker_functions(restore_worker_functions.function_names);
   perform from pgflow.worker_functions f where f.function_name = any (restore_worker_functions.function_names)
   order by f.function_name for no key update;
-  if not restore_worker_functions.force then
+  if restore_worker_functions.force is not true then
     perform pgflow._refuse_held_fence(restore_worker_functions.function_names, 'The fence cannot be lifted while "%s" is at work.',
       'Wait until it is done. If it was killed, it is over by itself within %s s. By force (npx starflow restore NAME --force, force => true)'
       || ' it is told to stop within 5 s, and what it deploys may come all the same.');
@@ -5336,6 +5358,7 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
+  perform pgflow._check_cron();
   perform cron.schedule('pgflow_ensure_workers', setup_ensure_workers_cron.cron_interval, 'select pgflow.ensure_workers()');
   perform cron.schedule('pgflow_cleanup_logs', '0 * * * *', 'select pgflow.cleanup_ensure_workers_logs(); select pgflow.prune_workers()');
   return format('scheduled pgflow_ensure_workers every %s and pgflow_cleanup_logs hourly', setup_ensure_workers_cron.cron_interval);
@@ -5349,6 +5372,10 @@ language plpgsql
 set search_path = ''
 as $$
 begin
+  if coalesce(btrim(track_worker_function.function_name), '') = '' then
+    perform pgflow._raise('SF001', 'A worker function needs a name.', 'function_name is empty.',
+      'Give the name under which it is deployed: the first segment of its path.');
+  end if;
   -- Most calls change nothing, and then lock nothing: a start must not wait behind whoever holds the function's row.
   if exists (select from pgflow.worker_functions f where f.function_name = track_worker_function.function_name
              and f.start_mode = track_worker_function.start_mode) then
@@ -5374,7 +5401,7 @@ create view pgflow.version_drain as
          (select count(*) from pgflow.runs r where r.flow_slug = f.flow_slug and r.status = 'started') as open_runs,
          (select min(r.started_at) from pgflow.runs r where r.flow_slug = f.flow_slug and r.status = 'started') as oldest_open_run_at,
          (select count(*) from pgflow.workers w
-          where w.queue_name in (select s.queue_name from pgflow._routes s where s.flow_slug = f.flow_slug)
+          where lower(w.queue_name) in (select s.queue_name from pgflow._routes s where s.flow_slug = f.flow_slug)
             and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w)) as live_workers,
          (select count(*) from pgflow.open_waits w where w.flow_slug = f.flow_slug) as open_waits
   from pgflow.flows f;
@@ -8269,6 +8296,7 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
+  perform pgflow._check_cron();
   perform cron.schedule('starflow_sample_queues', setup_queue_samples_cron.cron_interval, 'select starflow.sample_queues()');
   return format('scheduled starflow_sample_queues at %s', setup_queue_samples_cron.cron_interval);
 end $$;
@@ -8967,6 +8995,7 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
+  perform pgflow._check_cron();
   -- Refuses what would be refused every hour.
   perform pgflow.prune_data_older_than(setup_prune_data_cron.retention_interval, dry_run => true);
   perform cron.schedule('pgflow_prune_data', setup_prune_data_cron.cron_interval,

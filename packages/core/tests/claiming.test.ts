@@ -56,6 +56,42 @@ describe('a claim of a queued task', () => {
     expect(await flow.hidden('short')).toEqual(['1', '2', '3', '4'].map((id) => byMessage.get(id)))
   })
 
+  test.each(['flow', 'step'] as const)('may have the longest timeout that there is, in queue mode %s', async (mode) => {
+    const longest = 2_147_483_647
+    const flow = await compile({ a: { timeout: longest }, b: { timeout: mode === 'flow' ? 1 : longest } }, {}, mode)
+    const [runId] = await flow.start({})
+    const tasks = mode === 'flow' ? await flow.claim('a') : [...(await flow.claim('a')), ...(await flow.claim('b'))]
+    const task = tasks.find(({ stepSlug }) => stepSlug === 'a')!
+    expect(task.timeoutSeconds).toBe(longest)
+    await flow.reveal('a')
+    expect(await flow.work('a')).toMatchObject({ claimed: [], stalled: 0, unsupported: [] })
+    expect((await flow.hidden('a'))[task.messageId === '1' ? 0 : 1]).toBeGreaterThan(longest - 600)
+    await flow.core.requeueStalledTasks()
+    expect(await sql`select * from pgflow.liveness_audit where flow_slug = ${flow.slug}`).toEqual([])
+    expect(await sql`select stalled from pgflow._queue_troubles(${flow.queue('a')}, true)`).toEqual([{ stalled: 0 }])
+    await flow.core.settleTasks(flow.workerId, [completed(task, 1)])
+    expect((await flow.steps(runId!)).a).toBe('completed')
+  })
+
+  test('may have a message id that no number of JavaScript can hold', async () => {
+    const flow = await compile()
+    await sql`select setval(pg_get_serial_sequence(${`pgmq.q_${flow.queue('a')}`}, 'msg_id'), 9007199254740992)`
+    const [first] = await flow.start({})
+    await sendForeign(flow.queue('a'))
+    const { claimed, unsupported } = await flow.work('a')
+    expect(claimed).toMatchObject([{ runId: first, messageId: '9007199254740993' }])
+    expect(unsupported).toMatchObject([{ messageId: '9007199254740994' }])
+    await flow.core.settleTasks(flow.workerId, [failed(claimed[0]!, { retryDelaySeconds: 0 })])
+    const [again] = await flow.claim('a')
+    await flow.core.settleTasks(flow.workerId, [completed(again!, 1)])
+    expect((await flow.run(first!)).status).toBe('completed')
+    expect(
+      await sql.unsafe(
+        `select msg_id from pgmq.a_${flow.queue('a')} union all select msg_id from pgmq.q_${flow.queue('a')}`,
+      ),
+    ).toEqual([{ msg_id: '9007199254740993' }, { msg_id: '9007199254740994' }])
+  })
+
   test.each(['flow', 'step'] as const)('gives never more than qty in queue mode %s', async (mode) => {
     const flow = await compile({ a: {} }, {}, mode)
     await flow.start(1, 2, 3, 4, 5)
@@ -302,6 +338,64 @@ describe('with the halt policy', () => {
       },
     ])
     expect((await flow.work('a', { workerId: worker })).worker).toBe('fenced')
+  })
+
+  test.each([
+    ['hand-made', async (flow: CompiledFlow) => await sendForeign(flow.queue('a'))],
+    [
+      'another flow’s',
+      async (flow: CompiledFlow) => {
+        const other = await compile({ b: {} })
+        const [runId] = await other.start({})
+        await sendForeign(flow.queue('a'))
+        await sql`
+        update pgflow.step_tasks set queue_name = ${flow.queue('a')}, message_id = 5 where run_id = ${runId!}`
+      },
+    ],
+    [
+      'another step’s',
+      async (flow: CompiledFlow) => {
+        await sendForeign(flow.queue('a'))
+        await sql`
+        update pgflow.step_tasks set queue_name = ${flow.queue('a')}, message_id = 5
+        where (run_id, step_slug) = (select run_id, 'b' from pgflow.step_tasks where flow_slug = ${flow.slug} and step_slug = 'b' limit 1)`
+      },
+    ],
+  ])('one message that is %s leaves a batch of every kind as it was, and visible', async (_kind, sendOne) => {
+    const flow = await compile({ a: { timeout: 10, maxAttempts: 5 }, b: {} })
+    const worker = await flow.register(randomUUID(), `strict-${flow.slug}`)
+    const runs = (await flow.start('done', 'running', 'stalled', 'queued')) as [string, string, string, string]
+    await flow.claim('a', 3)
+    await sql`update pgflow.step_tasks set status = 'completed', completed_at = now() where run_id = ${runs[0]} and step_slug = 'a'`
+    await flow.age(runs[1], 5)
+    await flow.age(runs[2], 60)
+    await sendOne(flow)
+    await flow.reveal('a')
+    const tasks = async () =>
+      await sql`select * from pgflow.step_tasks where queue_name = ${flow.queue('a')} order by message_id`
+    const before = await tasks()
+    expect(await flow.work('a', { workerId: worker, onUnsupported: 'halt' })).toMatchObject({
+      claimed: [],
+      halted: true,
+      unsupported: [{ messageId: '5' }],
+    })
+    expect(await tasks()).toEqual(before)
+    expect([await flow.hidden('a'), await flow.archived('a')]).toEqual([[0, 0, 0, 0, 0], 0])
+  })
+
+  test('a policy that does not exist is refused instead of being taken for the lax one', async () => {
+    const flow = await compile()
+    const [runId] = await flow.start({})
+    await sendForeign(flow.queue('a'))
+    const refused = await refusal(
+      sql`select * from pgflow.claim_tasks(${flow.queue('a')}, ${flow.slug}, ${flow.workerId}, 5, 'a', 'HALT')`,
+    )
+    expect(refused).toMatchObject({
+      code: 'SF001',
+      message: 'on_unsupported cannot be "HALT".',
+      hint: 'Use skip or halt.',
+    })
+    expect(await flow.tasks(runId!)).toMatchObject([{ status: 'queued', attempts_count: 0 }])
   })
 
   test('a batch without unsupported messages is claimed', async () => {

@@ -422,6 +422,18 @@ describe('where the database is local, a different definition', () => {
     expect((await compile(slug, other)).status).toBe('recompiled')
   })
 
+  test('waits for a released worker too, which names its queue in the case of its flow, also of a flow without steps', async () => {
+    const slug = newSlug().toUpperCase()
+    await compile(slug, shape({}), { queueMode: 'flow' })
+    const workerId = randomUUID()
+    await sql`insert into pgflow.workers (queue_name, worker_id, function_name) values (${slug}, ${workerId}, ${slug})`
+    await setLocal('on')
+    expect((await compile(slug, other, { queueMode: 'flow' })).status).toBe('draining')
+    expect(await core.heartbeat(workerId)).toBe('deprecated')
+    await core.markWorkerStopped(workerId)
+    expect((await compile(slug, other, { queueMode: 'flow' })).status).toBe('recompiled')
+  })
+
   test('does not wait for a worker that has gone silent', async () => {
     const slug = newSlug()
     await compile(slug, three)

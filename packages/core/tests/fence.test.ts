@@ -203,6 +203,9 @@ describe('hold_fence', () => {
       detail: 'It is at work on b. Nothing was changed.',
     })
     expect(refused.hint).toContain('npx starflow restore NAME --force')
+    expect(await refusal(sql`select pgflow.restore_worker_functions('{b}', force => null)`)).toMatchObject({
+      code: 'SF632',
+    })
     expect(await functions()).toEqual(before)
 
     await sql`select pgflow.restore_worker_functions('{b}', force => true)`

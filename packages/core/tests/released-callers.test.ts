@@ -203,6 +203,21 @@ describe('start_tasks', () => {
     await finish()
   })
 
+  test.each([
+    ['deprecated', (id: string) => sql`select pgflow.deprecate_worker(${id})`],
+    ['stopped', (id: string) => sql`select pgflow.mark_worker_stopped(${id})`],
+    ['fenced', () => sql`select pgflow.fence_worker_functions('{started}', 'an operator')`],
+  ])('gives nothing to a worker that is %s, and leaves the work to others', async (_what, stop) => {
+    const leaving = new ReleasedWorker('started')
+    await leaving.start(shape({ a: { timeout: 20 }, b: { timeout: 40 } }))
+    const ids = await begin()
+    await stop(leaving.workerId)
+    expect(await startTasks(ids, leaving.workerId)).toEqual([])
+    await sql`select pgflow.restore_worker_functions('{started}')`
+    expect(await startTasks(ids)).toHaveLength(2)
+    await finish()
+  })
+
   test('of a step-queued flow needs queue and step, and says so', async () => {
     await sql`select pgflow.ensure_flow_compiled('private', ${JSON.stringify(shape({ a: {} }))}::text::jsonb, 'step')`
     await sql`select pgflow.start_flow('private', '{}')`

@@ -121,6 +121,27 @@ describe('start_flow', () => {
     expect(run).toEqual({ status: 'completed', output: {}, remaining_steps: 0 })
   })
 
+  test.each([
+    ['an idempotency key that is too long', { key: 'ü'.repeat(513), at: null }, 'It has 1026 bytes; 1024 are allowed.'],
+    ['a start at infinity', { key: null, at: 'infinity' }, 'It would be open for ever.'],
+  ])('refuses %s, and starts nothing', async (_what, { key, at }, detail) => {
+    const flow = await CompiledFlow.compileShape(sql, `refused${++count}`, shape({ a: {} }))
+    const refused = await refusal(
+      sql`select pgflow.start_flow(${flow.slug}, '{}', idempotency_key => ${key}, start_at => ${at}::text::timestamptz)`,
+    )
+    expect(refused).toMatchObject({ code: 'SF203', detail })
+    expect(refused.message).toContain(`"${flow.slug}"`)
+    expect(await sql`select from pgflow.runs where flow_slug = ${flow.slug}`).toHaveLength(0)
+  })
+
+  test('takes an idempotency key of the longest kind', async () => {
+    const flow = await CompiledFlow.compileShape(sql, `keyed${++count}`, shape({ a: {} }))
+    const key = Array.from({ length: 32 }, () => randomUUID().replaceAll('-', '')).join('')
+    const start = async () =>
+      (await sql`select run_id from pgflow.start_flow(${flow.slug}, '{}', idempotency_key => ${key})`)[0]!.run_id
+    expect(await start()).toBe(await start())
+  })
+
   test('hides the first message for the start delay of its step', async () => {
     const flow = await compile({ a: { startDelay: 100 }, b: {} })
     await flow.start({})
@@ -156,6 +177,20 @@ describe('start_flows', () => {
       { input: 8 },
     ])
     expect(await flow.depth('a')).toBe(2)
+  })
+
+  test.each([
+    ['begins at another subscript', ([a, b]: string[]) => `[7:8]={${a},${b}}`],
+    ['is an array of arrays', ([a, b]: string[]) => `{{${a},${b}}}`],
+  ])('takes run ids in their order, also where their array %s', async (_how, literal) => {
+    const flow = await CompiledFlow.compileShape(sql, `subscripts${++count}`, shape({ a: {} }))
+    const ids = [randomUUID(), randomUUID()]
+    const rows = await sql`
+      select run_id, input from pgflow.start_flows(${flow.slug}, '["x", "y"]', ${literal(ids)}::text::uuid[])`
+    expect(rows).toEqual([
+      { run_id: ids[0], input: 'x' },
+      { run_id: ids[1], input: 'y' },
+    ])
   })
 
   test('refuses the whole call when one run id belongs to another flow', async () => {

@@ -63,6 +63,17 @@ describe('queue_coverage', () => {
     ])
   })
 
+  test('counts a released worker, which names its queue in the case of its flow', async () => {
+    const slug = `Released${++count}`
+    const flow = await CompiledFlow.compileShape(sql, slug, shape({ a: {} }), 'flow')
+    await sql`insert into pgflow.workers (queue_name, worker_id, function_name) values (${slug}, ${randomUUID()}, ${slug})`
+    await flow.start({})
+    expect(await coverage(flow)).toMatchObject([{ queue_name: slug.toLowerCase(), depth: 1, live_workers: 2 }])
+    expect(await sql`select live_workers::integer from pgflow.version_drain where flow_slug = ${slug}`).toEqual([
+      { live_workers: 2 },
+    ])
+  })
+
   test('says where a function of a queue is fenced', async () => {
     const flow = await compile()
     await register(flow, 'b', 'shut')

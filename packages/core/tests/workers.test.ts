@@ -839,6 +839,12 @@ describe('report_start_failure', () => {
   })
 })
 
+test.each([null, '', ' '])('a worker function that is called %j is refused, with its worker', async (name) => {
+  const refused = { code: 'SF001', message: 'A worker function needs a name.' }
+  expect(await refusal(sql`select pgflow.track_worker_function(${name})`)).toMatchObject(refused)
+  expect(await refusal(sql`select pgflow.register_worker(${randomUUID()}, 'orders', ${name})`)).toMatchObject(refused)
+})
+
 test('track_worker_function changes the start mode of a known function and nothing else', async () => {
   await core.trackWorkerFunction('f')
   await sql`update pgflow.worker_functions set enabled = false, debounce = '9 s'`

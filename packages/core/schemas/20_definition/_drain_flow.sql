@@ -1,4 +1,5 @@
--- Tells the live workers of a flow to stop and answers how many are still alive.
+-- Tells the live workers of a flow to stop and answers how many are still alive. A released worker writes the slug of its flow,
+-- in its own case, as the name of its queue.
 create function pgflow._drain_flow(p_flow_slug text)
 returns integer
 language plpgsql
@@ -6,9 +7,9 @@ set search_path = ''
 as $$
 begin
   update pgflow.workers w set deprecated_at = pgflow.clock()
-  where w.queue_name in (select s.queue_name from pgflow._routes s where s.flow_slug = p_flow_slug)
+  where lower(w.queue_name) = any (pgflow._flow_queues(p_flow_slug))
     and w.deprecated_at is null and w.stopped_at is null;
   return (select count(*) from pgflow.workers w
-          where w.queue_name in (select s.queue_name from pgflow._routes s where s.flow_slug = p_flow_slug)
+          where lower(w.queue_name) = any (pgflow._flow_queues(p_flow_slug))
             and pgflow._heartbeat_is_fresh(w));
 end $$;

@@ -36,6 +36,11 @@ begin
   if v_route.is_served is not true then
     perform pgflow._refuse_subscription(p_queue_name, p_flow_slug, p_step_slug);
   end if;
+  -- Who asks for the strict policy in other words must not be given the lax one.
+  if p_on_unsupported <> 'skip' and p_on_unsupported <> 'halt' then
+    perform pgflow._raise('SF001', format('on_unsupported cannot be "%s".', p_on_unsupported),
+      'skip: messages that nobody understands are told and left. halt: one of them stops the worker function.', 'Use skip or halt.');
+  end if;
   if v_route.is_paused then
     return null;
   end if;
@@ -43,7 +48,7 @@ begin
   -- A statement of its own: the next one has a newer snapshot and sees the task of every message read. In one statement
   -- a task committed in between would be missed and its message hidden for the whole visibility.
   select array_agg(m.msg_id), array_agg(m.read_ct) into v_ids, v_read_counts
-  from pgmq.read(p_queue_name, case when v_route.shortest = v_route.longest then v_route.longest + 2 else 5 end, p_qty) m;
+  from pgmq.read(p_queue_name, case when v_route.shortest = v_route.longest then least(v_route.longest + 2::bigint, 2147483647)::integer else 5 end, p_qty) m;
   if v_ids is null then
     return null;
   end if;

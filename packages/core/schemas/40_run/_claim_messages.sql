@@ -50,7 +50,7 @@ begin
   if not p_are_hidden and v_claimed is not null then
     if (select count(*) from pgflow.set_vt_batch(
           p_queue_name, array(select c.msg_id from unnest(v_claimed) c order by c.msg_id),
-          array(select c.timeout_seconds + 2 from unnest(v_claimed) c order by c.msg_id))) < cardinality(v_claimed) then
+          array(select least(c.timeout_seconds, 2147483645) + 2 from unnest(v_claimed) c order by c.msg_id))) < cardinality(v_claimed) then
       perform pgflow._raise('SF301', format('The visibility of messages in queue "%s" could not be set.', p_queue_name),
         'A message of a task that was being claimed is gone.', 'Nothing was claimed. Leave the queue to Starflow: do not delete its messages by hand.');
     end if;

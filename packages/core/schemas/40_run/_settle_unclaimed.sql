@@ -20,7 +20,7 @@ begin
   select array_agg(row(v.verdict, t.flow_slug, t.run_id, t.step_slug, t.task_index, m.id, m.read_count, null, null,
     case v.verdict
       when 'unsupported' then least(5 * power(2, least(m.read_count - 1, 10)), 300)::integer
-      when 'running' then ceil(extract(epoch from v.boundary - pgflow.clock()))::integer
+      when 'running' then least(ceil(extract(epoch from v.boundary - pgflow.clock())), 2147483647)::integer
       else 5 end, null)::pgflow.work_item)
   into v_rest
   from unnest(p_ids, p_read_counts) m(id, read_count)
@@ -28,7 +28,7 @@ begin
   left join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
   left join pgflow.flows f on f.flow_slug = t.flow_slug
   cross join lateral (
-    select t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30) as boundary
+    select t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) as boundary
   ) b
   cross join lateral (
     select b.boundary, case

@@ -11,6 +11,14 @@ declare
   v_started uuid;
   v_existing record;
 begin
+  -- An index keeps the keys, which takes no longer ones.
+  if octet_length(start_flow.idempotency_key) > 1024 then
+    perform pgflow._raise('SF203', format('The idempotency key for flow "%s" is too long.', start_flow.flow_slug),
+      format('It has %s bytes; 1024 are allowed.', octet_length(start_flow.idempotency_key)), 'Use a shorter key, for example a hash of this one.');
+  elsif start_at = 'infinity' then
+    perform pgflow._raise('SF203', format('A run of flow "%s" cannot start at infinity.', start_flow.flow_slug),
+      'It would be open for ever.', 'Give a moment, or leave start_at out.');
+  end if;
   select s into v_started from pgflow._start_runs(
     start_flow.flow_slug, array[v_run_id], array[start_flow.input], start_flow.idempotency_key, start_at) s;
   if v_started is null then

@@ -17,8 +17,10 @@ begin
     perform pgflow._raise('SF203', format('Flow "%s" needs one run id for each input.', start_flows.flow_slug),
       format('%s inputs, %s run ids.', jsonb_array_length(inputs), cardinality(run_ids)), 'Leave run_ids out, or send as many as inputs.');
   end if;
+  -- By their order, not by their subscripts: an array may begin at another one, and one of arrays has two.
+  v_run_ids := array(select u from unnest(run_ids) u);
   select array_agg(i.value order by i.ordinality),
-         array_agg(coalesce(run_ids[i.ordinality], pgflow.new_run_id()) order by i.ordinality)
+         array_agg(coalesce(v_run_ids[i.ordinality], pgflow.new_run_id()) order by i.ordinality)
   into v_inputs, v_run_ids
   from jsonb_array_elements(inputs) with ordinality i;
   if v_inputs is null then

@@ -1,5 +1,6 @@
 -- For callers that read messages themselves; our own workers use claim_tasks. Messages that cannot be claimed are left
--- as they are. Locks task rows with skip locked.
+-- as they are: they come back when the caller's read is over. Nothing is claimed behind a fence or for a worker that was told to
+-- stop, so that neither has to be known to the caller; one without a row is refused by the foreign key. Locks task rows with skip locked.
 create function pgflow.start_tasks(
   flow_slug text, msg_ids bigint[], worker_id uuid, queue_name text default null, step_slug text default null)
 returns setof pgflow.step_task_record
@@ -18,7 +19,8 @@ begin
      and (start_tasks.queue_name is null or start_tasks.step_slug is null) then
     perform pgflow._refuse_subscription(v_queue, start_tasks.flow_slug, start_tasks.step_slug);
   end if;
-  if exists (select from pgflow.flows f where f.flow_slug = start_tasks.flow_slug and f.paused_at is not null) then
+  if exists (select from pgflow.flows f where f.flow_slug = start_tasks.flow_slug and f.paused_at is not null)
+     or exists (select from pgflow._worker_state(start_tasks.worker_id) w where w.state in ('deprecated', 'fenced')) then
     return;
   end if;
   -- Only messages with a queued task of this subscription: a released worker may hold others, which are its own affair.
@@ -37,4 +39,4 @@ begin
     where c.kind = 'claimed';
 end $$;
 comment on function pgflow.start_tasks(text, bigint[], uuid, text, text) is
-  'Claims the queued tasks behind messages that the caller has read; none of a paused flow. Without queue and step: the default queue of a plain flow.';
+  'Claims the queued tasks behind messages that the caller has read; none of a paused flow, and none for a worker that is deprecated, stopped or fenced. Without queue and step: the default queue of a plain flow.';

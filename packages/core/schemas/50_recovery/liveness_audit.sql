@@ -8,7 +8,7 @@ create view pgflow.liveness_audit as
   join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
   join pgflow.flows f on f.flow_slug = t.flow_slug
   where t.status = 'queued'
-     or t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30) < pgflow.clock()
+     or t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) < pgflow.clock()
   union all
   select 'task', t.flow_slug, t.run_id, t.step_slug, t.task_index, 'waiting, but it is not among the open waits'
   from pgflow.runs r join pgflow.step_tasks t on t.run_id = r.run_id

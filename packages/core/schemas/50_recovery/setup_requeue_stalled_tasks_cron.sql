@@ -4,6 +4,7 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
+  perform pgflow._check_cron();
   perform cron.schedule('pgflow_requeue_stalled_tasks', setup_requeue_stalled_tasks_cron.cron_interval, 'select pgflow.requeue_stalled_tasks()');
   return format('scheduled pgflow_requeue_stalled_tasks every %s', setup_requeue_stalled_tasks_cron.cron_interval);
 end $$;

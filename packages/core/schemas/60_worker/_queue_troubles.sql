@@ -15,7 +15,7 @@ begin
              join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
              join pgflow.flows f on f.flow_slug = t.flow_slug
              where q.vt <= $3 and q.read_ct > 0 and t.status = ''started''
-               and t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30) < pgflow.clock()),
+               and t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) < pgflow.clock()),
             (select count(*) from (select m.msg_id from pgmq.%1$I m order by m.msg_id limit 1000) q
              where $2 and not exists (
                select from pgflow.step_tasks t where t.queue_name = $1 and t.message_id = q.msg_id and t.message_id is not null))',

@@ -5,11 +5,13 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
+  perform pgflow._check_cron();
   return query
     with deleted as (
       delete from cron.job_run_details d
       using cron.job j
-      where j.jobid = d.jobid and j.jobname in ('pgflow_ensure_workers', 'pgflow_cleanup_logs', 'pgflow_requeue_stalled_tasks')
+      where j.jobid = d.jobid and j.jobname in (
+        'pgflow_ensure_workers', 'pgflow_cleanup_logs', 'pgflow_requeue_stalled_tasks', 'pgflow_prune_data', 'starflow_sample_queues')
         and d.end_time < now() - make_interval(hours => cleanup_ensure_workers_logs.retention_hours)
       returning 1
     )

@@ -6,10 +6,11 @@ create view pgflow.queue_coverage as
     from (select distinct s.queue_name from pgflow._routes s) q
     left join lateral pgflow._queue_depth(q.queue_name) d on true
   ), live as (
-    select w.queue_name, count(*)::integer as live_workers
+    -- A released worker writes the slug of its flow, in its own case, as the name of its queue.
+    select lower(w.queue_name) as queue_name, count(*)::integer as live_workers
     from pgflow.workers w
     where w.stopped_at is null and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w)
-    group by w.queue_name
+    group by 1
   ), functions as (
     select x.queue_name, array_agg(x.function_name order by x.function_name) as function_names,
            not bool_or(x.enabled) as fenced, string_agg(distinct x.fence, '; ') as fence

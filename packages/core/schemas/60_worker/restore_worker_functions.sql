@@ -10,7 +10,7 @@ begin
   perform pgflow._check_worker_functions(restore_worker_functions.function_names);
   perform from pgflow.worker_functions f where f.function_name = any (restore_worker_functions.function_names)
   order by f.function_name for no key update;
-  if not restore_worker_functions.force then
+  if restore_worker_functions.force is not true then
     perform pgflow._refuse_held_fence(restore_worker_functions.function_names, 'The fence cannot be lifted while "%s" is at work.',
       'Wait until it is done. If it was killed, it is over by itself within %s s. By force (npx starflow restore NAME --force, force => true)'
       || ' it is told to stop within 5 s, and what it deploys may come all the same.');

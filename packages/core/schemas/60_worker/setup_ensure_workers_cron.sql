@@ -4,6 +4,7 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
+  perform pgflow._check_cron();
   perform cron.schedule('pgflow_ensure_workers', setup_ensure_workers_cron.cron_interval, 'select pgflow.ensure_workers()');
   perform cron.schedule('pgflow_cleanup_logs', '0 * * * *', 'select pgflow.cleanup_ensure_workers_logs(); select pgflow.prune_workers()');
   return format('scheduled pgflow_ensure_workers every %s and pgflow_cleanup_logs hourly', setup_ensure_workers_cron.cron_interval);

@@ -4,6 +4,10 @@ language plpgsql
 set search_path = ''
 as $$
 begin
+  if coalesce(btrim(track_worker_function.function_name), '') = '' then
+    perform pgflow._raise('SF001', 'A worker function needs a name.', 'function_name is empty.',
+      'Give the name under which it is deployed: the first segment of its path.');
+  end if;
   -- Most calls change nothing, and then lock nothing: a start must not wait behind whoever holds the function's row.
   if exists (select from pgflow.worker_functions f where f.function_name = track_worker_function.function_name
              and f.start_mode = track_worker_function.start_mode) then

@@ -4,6 +4,7 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
+  perform pgflow._check_cron();
   perform cron.schedule('starflow_sample_queues', setup_queue_samples_cron.cron_interval, 'select starflow.sample_queues()');
   return format('scheduled starflow_sample_queues at %s', setup_queue_samples_cron.cron_interval);
 end $$;

@@ -4,6 +4,7 @@ language plpgsql security definer
 set search_path = ''
 as $$
 begin
+  perform pgflow._check_cron();
   -- Refuses what would be refused every hour.
   perform pgflow.prune_data_older_than(setup_prune_data_cron.retention_interval, dry_run => true);
   perform cron.schedule('pgflow_prune_data', setup_prune_data_cron.cron_interval,
