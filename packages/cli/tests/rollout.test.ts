@@ -244,6 +244,25 @@ describe('starflow rollout --flow', () => {
     expect(await functions()).toEqual(AS_FOUND)
   })
 
+  test('Ctrl-C while it waits for a new version says that nothing was changed', async () => {
+    const { DATABASE_URL: _, ...env } = process.env
+    const args = ['rollout', '--to', 'orders', '--wait-timeout', '60', '--database-url', database.url]
+    const child = spawn(process.execPath, [PROGRAM, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    running.add(child)
+    let stderr = ''
+    child.stderr.on('data', (chunk) => {
+      stderr += chunk
+    })
+    const ended = once(child, 'close')
+    const [said] = await once(child.stdout, 'data')
+    expect(String(said)).toMatch(/^waiting {3}\d of \d routes: orders__a/)
+    child.kill('SIGINT')
+    expect(await ended).toEqual([130, null])
+    running.delete(child)
+    expect(stderr).toContain('Interrupted. Nothing was changed')
+    expect(await functions()).toEqual(AS_FOUND)
+  })
+
   test('--dry-run says what would be done and changes nothing', async () => {
     await register('orders__a')
     expect(await rollout('--flow', 'orders', '--dry-run', '--', 'npm', 'run', 'ship it').ended).toMatchObject({

@@ -31,7 +31,7 @@ export function addCoverageCommand(program: Command, outputFor: OutputFor): void
 
 async function runCoverage(options: CoverageOptions, output: Output): Promise<void> {
   const problemOf = options.strict === true ? workerProblem : coverageProblem
-  const { routes, uncovered } = await covered(options, problemOf)
+  const { routes, uncovered } = await covered(options, problemOf, output)
   output.result({
     routes,
     uncovered: uncovered.map(({ flowSlug, stepSlug, queueName }) => ({ flowSlug, stepSlug, queueName })),
@@ -46,13 +46,14 @@ async function runCoverage(options: CoverageOptions, output: Output): Promise<vo
 async function covered(
   { flow: flowSlug, waitTimeout, ...options }: CoverageOptions,
   problemOf: (route: RouteCoverage) => string | undefined,
+  output: Output,
 ) {
   const interruption = untilInterrupted()
   const { signal } = interruption
   try {
     return await withDatabase(options, async ({ sql }) => {
       if (flowSlug !== undefined) await requireFlow(sql, flowSlug)
-      return await awaitCoverage(sql, { flowSlug, problemOf, waitTimeout, signal })
+      return await awaitCoverage(sql, { flowSlug, problemOf, waitTimeout, signal, output })
     })
   } catch (error) {
     if (signal.aborted) throw new CommandEnded(EXIT_CODES.interrupted)

@@ -64,11 +64,17 @@ async function runRollout(command: readonly string[], options: RolloutOptions, o
     })
   } catch (error) {
     if (!interruption.signal.aborted || isStarflowError(error, 'SF637')) throw error
-    output.problem(error instanceof NeverBegun ? error.message : 'Interrupted. The fence is lifted, as it was found.')
+    output.problem(interruptedWords(error, options))
     throw new CommandEnded(EXIT_CODES.interrupted)
   } finally {
     interruption.release()
   }
+}
+
+function interruptedWords(error: unknown, { to }: RolloutOptions): string {
+  if (to !== undefined)
+    return 'Interrupted. Nothing was changed: a rollout to a new version only waits for its workers.'
+  return error instanceof NeverBegun ? error.message : 'Interrupted. The fence is lifted, as it was found.'
 }
 
 async function replaceInPlace(

@@ -35,7 +35,7 @@ export async function rollOutVersion(
 ): Promise<void> {
   const { to, from } = rollout
   for (const slug of [to, from]) if (slug !== undefined) await requireFlow(sql, slug)
-  const routes = await coveredRoutes(sql, rollout, signal)
+  const routes = await coveredRoutes(sql, rollout, output, signal)
   output.line(`ready     every route of ${to} has a live worker:`)
   for (const route of routes) output.line(`  ${route.stepSlug} (${route.queueName}): ${route.liveWorkers}`)
 
@@ -72,10 +72,11 @@ export const RETIREMENT = 'retirement of '
 async function coveredRoutes(
   sql: Sql,
   { to, waitTimeout }: VersionRollout,
+  output: Output,
   signal: AbortSignal,
 ): Promise<RouteCoverage[]> {
   const { routes, uncovered } = await awaitCoverage(sql, {
-    ...{ flowSlug: to, problemOf: workerProblem, waitTimeout, signal },
+    ...{ flowSlug: to, problemOf: workerProblem, waitTimeout, signal, output },
   })
   if (uncovered.length > 0) throw notCovered(to, uncovered, routes.length)
   return routes
