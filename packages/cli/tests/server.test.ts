@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -25,6 +25,7 @@ const project = new SampleProject({
   'supabase/functions/_flows/greet.ts': `
     import { Flow, withStepQueues } from '@starflow/dsl'
     export const greet = withStepQueues(new Flow<{ name: string }>({ slug: 'greetV1' }).step({ slug: 'say' }, ({ name }) => 'Hello ' + name))
+    export const held = new Flow({ slug: 'heldV1' }).wait({ slug: 'approve' })
     export const endless = new Flow({ slug: 'endlessV1' }).step({ slug: 'go' }, () => new Promise<void>(() => setInterval(() => {}, 1000)))
   `,
 })
@@ -125,6 +126,17 @@ describe('starflow server', () => {
       headers: { authorization: `Bearer ${token}`, accept: 'text/event-stream' },
     })
     expect(await events.text()).toContain('event: run_completed')
+    // A flow that waits needs no more than it does under starflow run: the secret beside the file is that of both.
+    const command = [BIN, 'run', '--flow', 'heldV1', '--json']
+    const issued = spawnSync(process.execPath, command, { cwd: project.root, encoding: 'utf8' })
+    expect(issued.status).toBe(3)
+    const [wait] = (JSON.parse(issued.stdout) as { waits: { token: string }[] }).waits
+    const resumed = await fetch(`${url}/api/waits/resume`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ token: wait!.token, payload: 'yes' }),
+    })
+    expect(await resumed.json()).toMatchObject({ outcome: 'accepted' })
     server.child.kill('SIGTERM')
     expect(await server.ended).toBe(0)
   })
@@ -194,6 +206,29 @@ describe('starflow tokens', async () => {
       await database.sql`select revoked_at, secret_hash from starflow.api_tokens where token_id = ${tokenId!}`
     expect(row!.revoked_at).toBeInstanceOf(Date)
     expect(row!.secret_hash).not.toContain(secret!)
+  })
+
+  test('are listed and revoked in the file of a server too, and to look for one makes no file', async () => {
+    const tokens = (...args: string[]) => starflow('tokens', ...args)
+    const file = join(project.root, 'tokens.db')
+    const noFile = await tokens('list', '--sqlite', file)
+    expect([noFile.exitCode, noFile.stderr]).toEqual([2, expect.stringContaining('--sqlite names no file')])
+    expect((await tokens('revoke', '0123456789abcdef', '--sqlite', file)).exitCode).toBe(2)
+    expect(existsSync(file)).toBe(false)
+    const ids: string[] = []
+    for (const workspace of ['shop', 'bank']) {
+      const created = await tokens('create', '--workspace', workspace, '--sqlite', file, '--json')
+      ids.push((JSON.parse(created.stdout) as { tokenId: string }).tokenId)
+    }
+    expect((await tokens('revoke', ids[0]!, '--sqlite', file)).exitCode).toBe(0)
+    const list = async (...args: string[]) =>
+      (JSON.parse((await tokens('list', '--sqlite', file, '--json', ...args)).stdout) as { tokens: object[] }).tokens
+    const [shop, bank] = [
+      { tokenId: ids[0], workspaceId: 'shop', revokedAt: expect.any(String) },
+      { tokenId: ids[1], workspaceId: 'bank', revokedAt: null },
+    ]
+    expect(await list()).toMatchObject([bank, shop])
+    expect(await list('--workspace', 'shop')).toMatchObject([shop])
   })
 
   test('refuses a workspace that cannot be named, and a token that there is not', async () => {

@@ -114,7 +114,8 @@ export const SERVER_VARIABLES = {
   },
   STARFLOW_WAIT_TOKEN_SECRET: {
     schema: waitTokenSecret,
-    default: 'none: flows with a wait are refused on runners',
+    default:
+      'none: flows with a wait are refused on runners; `starflow server` on SQLite takes the secret beside the file',
     meaning: 'signs the tokens of durable waits; the same for all processes on one database',
   },
   STARFLOW_WAIT_TOKEN_KID: {

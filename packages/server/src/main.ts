@@ -125,7 +125,9 @@ async function compose(
   const runnerId = `${config.serviceId}@${hostname()}-${randomUUID().slice(0, 8)}`
   const waitHost = createWaitHost(config.waitTokenKeys, options.waitListeners ?? [], log)
   const served = await serveFlows(options.flows, new Engine({ adapter, waitHost, runnerId }))
-  for (const [flow, { code }] of served.refusals) log.warn({ flow, code }, 'runners cannot execute this flow')
+  for (const [flow, { code, message, hint }] of served.refusals) {
+    log.warn({ flow, code, reason: message, hint }, 'runners cannot execute this flow')
+  }
   const concurrency = config.concurrency ?? concurrencyOf(declarations, config.runnerPool)
   const readiness = new Readiness()
   const processMetrics = new ProcessMetrics({

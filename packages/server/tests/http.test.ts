@@ -95,6 +95,15 @@ describe('what no store can keep', () => {
     }
   })
 
+  test('a filter that there is not is refused by its name, instead of showing everything', async () => {
+    for (const path of ['/api/runs?state=error', '/api/waits?flow=greetV1', '/api/flows?limit=1']) {
+      const { status, body } = await shop.get(path)
+      expect([status, body.error.code]).toEqual([400, 'SF902'])
+      expect(body.error.detail).toContain(new URLSearchParams(path.split('?')[1]).keys().next().value)
+    }
+    expect((await shop.get('/readyz?from=a-load-balancer')).status).toBe(200)
+  })
+
   test('a body that is nested without end is refused; one that is nested deeply is not', async () => {
     for (const levels of [300, 5000, 200_000]) {
       const response = await post(`{"name":${deep(levels)}}`)

@@ -155,8 +155,9 @@ describe.each(['queue', 'runner'] as const)('a run in placement %s', async (plac
     expect(whole.map((name: string) => name.toLowerCase())).toEqual(names)
   })
 
-  test('has no steps but its own', async () => {
-    for (const path of ['steps/nothing/tasks', 'steps/nothing/output']) {
+  test('has no steps and no tasks but its own', async () => {
+    const noTasks = ['steps/each/output?task=3', 'steps/list/output?task=1', 'steps/nothing/output?task=0']
+    for (const path of ['steps/nothing/tasks', 'steps/nothing/output', ...noTasks]) {
       const { status, body } = await shop.get(`/api/runs/${runId}/${path}`)
       expect([status, body.error.code]).toEqual([404, 'SF107'])
     }

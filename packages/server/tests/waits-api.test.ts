@@ -143,6 +143,12 @@ test('a server without the secret issues no token, and says which variable is mi
   const refused = await (await server.workspace('shop')).post(`/api/runs/${body.runId}/waits/review/token`)
   expect(refused).toMatchObject({ status: 503, body: { error: { code: 'SF206' } } })
   expect(refused.body.error.detail).toContain('STARFLOW_WAIT_TOKEN_SECRET')
+  for (const placement of [undefined, 'runner']) {
+    const start = await (await server.workspace('shop')).post('/api/runs', { flow: 'releaseV1', input: {}, placement })
+    expect(start).toMatchObject({ status: 409, body: { error: { code: 'SF910' } } })
+    expect(start.body.error.detail).toContain('its step "review" waits')
+    expect(start.body.error.hint).toContain('STARFLOW_WAIT_TOKEN_SECRET')
+  }
 })
 
 test('a program that starts the server is told of waits that open on its runners, with a token', async () => {

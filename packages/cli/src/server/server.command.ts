@@ -1,9 +1,12 @@
+import type { AnyFlow } from '@starflow/dsl'
+import { chooseSubstrate } from '@starflow/engine'
 import type { Command } from 'commander'
 import type { Output, OutputFor } from '../output/output.ts'
 import { survivingStrayFailures } from '../output/stray-failures.ts'
 import { untilInterrupted } from '../output/until-interrupted.ts'
 import { loadProjectFlows } from '../project/load-flows.ts'
 import { loadProject } from '../project/project.ts'
+import { readWaitTokenKey } from '../runs/wait-token-key.ts'
 
 /** Adds `starflow server`. */
 export function addServerCommand(program: Command, outputFor: OutputFor): void {
@@ -28,7 +31,8 @@ async function runServer(output: Output): Promise<void> {
     // Only here: it brings the HTTP server, SQLite and more, for which no other command should wait.
     const { startServer } = await import('@starflow/server')
     const project = await loadProject(process.cwd())
-    const server = await startServer({ flows: await loadProjectFlows(project) })
+    const flows = await loadProjectFlows(project)
+    const server = await startServer({ flows, env: withFileSecret(process.env, flows) })
     if (output.isInteractive) {
       output.line(`Listening at ${server.url} as ${server.identity.role}.`)
       const link = server.signInLink()
@@ -39,4 +43,14 @@ async function runServer(output: Output): Promise<void> {
   } finally {
     interruption.release()
   }
+}
+
+/** Runs in a file may wait here as they may under `starflow run`: tokens are signed with the secret that stands beside the file. */
+function withFileSecret(env: NodeJS.ProcessEnv, flows: readonly AnyFlow[]): NodeJS.ProcessEnv {
+  if (!flows.some((flow) => flow.stepOrder.some((slug) => flow.getStepDefinition(slug).stepType === 'wait'))) return env
+  const chosen = chooseSubstrate(env)
+  if (!('substrate' in chosen) || chosen.substrate.kind !== 'sqlite' || env.STARFLOW_WAIT_TOKEN_SECRET?.trim())
+    return env
+  const key = readWaitTokenKey(env, { besides: chosen.substrate.path })()
+  return key === undefined ? env : { ...env, STARFLOW_WAIT_TOKEN_SECRET: key.secret, STARFLOW_WAIT_TOKEN_KID: key.kid }
 }

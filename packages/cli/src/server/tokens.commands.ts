@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { StarflowError } from '@starflow/errors'
 import type { ServerStore } from '@starflow/server'
 import type { Command } from 'commander'
@@ -55,6 +56,7 @@ async function runCreate(options: TokenOptions, output: Output): Promise<void> {
 
 async function runList(options: TokenOptions, output: Output): Promise<void> {
   const workspace = options.workspace === undefined ? undefined : await checkedWorkspace(options.workspace)
+  checkFile(options)
   const tokens = await withStore(options, (store) => store.listTokens(workspace))
   output.result({ tokens })
   const lines = textTable(
@@ -65,6 +67,7 @@ async function runList(options: TokenOptions, output: Output): Promise<void> {
 }
 
 async function runRevoke(id: string, options: TokenOptions, output: Output): Promise<void> {
+  checkFile(options)
   const isFound = await withStore(options, (store) => store.revokeToken(id))
   if (!isFound) {
     throw new StarflowError({
@@ -76,6 +79,17 @@ async function runRevoke(id: string, options: TokenOptions, output: Output): Pro
   }
   output.result({ tokenId: id, revoked: true })
   output.line('Revoked: the server refuses it from now on.')
+}
+
+/** To look into a file does not make it. */
+function checkFile({ sqlite }: TokenOptions): void {
+  if (sqlite === undefined || existsSync(sqlite)) return
+  throw new StarflowError({
+    code: 'SF610',
+    message: `--sqlite names no file: "${sqlite}".`,
+    detail: 'A server makes the file when it first starts, and tokens create does.',
+    hint: 'A server keeps its runs in .starflow/runs.db of the project that it is started in, unless STARFLOW_SQLITE_PATH says otherwise.',
+  })
 }
 
 async function withStore<T>(options: TokenOptions, work: (store: ServerStore) => Promise<T>): Promise<T> {

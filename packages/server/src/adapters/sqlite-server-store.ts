@@ -65,9 +65,11 @@ export class SqliteServerStore implements ServerStore {
   async listTokens(workspaceId?: string): Promise<readonly ApiTokenRecord[]> {
     const rows = this.#database
       .prepare(
-        'select * from api_tokens where ?1 is null or workspace_id = ?1 order by workspace_id, created_at, token_id',
+        `select * from api_tokens where :workspaceId is null or workspace_id = :workspaceId
+         order by workspace_id, created_at, token_id`,
       )
-      .all(workspaceId ?? null) as TokenRow[]
+      // By name: null as the only positional parameter would be taken for an object of named ones.
+      .all({ workspaceId: workspaceId ?? null }) as TokenRow[]
     return rows.map((row) => ({
       tokenId: row.token_id,
       workspaceId: row.workspace_id,

@@ -131,7 +131,7 @@ async function handled(context: Context<Env>, endpoint: Endpoint, options: AppOp
   const scope = authentication && scopeFor(endpoint, authentication, context.req.header(WORKSPACE_HEADER))
   const request: EndpointRequest = {
     params: checked(endpoint.params, context.req.param(), 'path'),
-    query: checked(endpoint.query, context.req.query(), 'query'),
+    query: checked(querySchema(endpoint), context.req.query(), 'query'),
     body: endpoint.body === undefined ? undefined : checked(endpoint.body, await jsonBody(context), 'body'),
     rawBody: endpoint.takesRawBody ? new Uint8Array(await context.req.arrayBuffer()) : NO_BYTES,
     // The cast: an endpoint whose access gives no scope does not look.
@@ -219,6 +219,11 @@ async function jsonBody(context: Context<Env>): Promise<unknown> {
     // What the parser says quotes the text, which may be anybody's business.
     throw invalidRequest('body', ['It is not JSON.'])
   }
+}
+
+/** A filter whose name is misspelt would show everything. Who asks the open ones, or scrapes, may add what it likes to an address. */
+function querySchema({ query, access }: Endpoint): z.ZodObject {
+  return access === 'public' || access === 'metrics' ? query : query.strict()
 }
 
 function checked(schema: z.ZodType, value: unknown, part: 'path' | 'query' | 'body'): unknown {

@@ -23,6 +23,7 @@ import type {
   StartRequest,
   TaskPage,
   TaskView,
+  WhyNot,
 } from './run-placement.ts'
 
 /** All runs that a server knows, wherever they execute. */
@@ -194,19 +195,21 @@ export class RunDirectory {
   }
 
   async #placementFor(flowSlug: string, wanted: Placement | undefined): Promise<RunPlacement> {
-    const reasons: string[] = []
+    const reasons: { readonly placement: Placement; readonly reason: WhyNot }[] = []
     for (const candidate of this.#placements) {
       if (wanted !== undefined && candidate.placement !== wanted) continue
       const reason = await candidate.whyNot(flowSlug)
       if (reason === undefined) return candidate
       if (wanted !== undefined) throw unavailable(flowSlug, wanted, reason)
-      reasons.push(reason.detail)
+      reasons.push({ placement: candidate.placement, reason })
     }
     if (wanted !== undefined) throw unavailable(flowSlug, wanted, NO_DATABASE)
+    const known = reasons.find(({ reason }) => reason.isKnown)
+    if (known !== undefined) throw unavailable(flowSlug, known.placement, known.reason)
     throw new StarflowError({
       code: 'SF201',
       message: `Flow "${flowSlug}" is not known here.`,
-      detail: reasons.join(' '),
+      detail: reasons.map(({ reason }) => reason.detail).join(' '),
       hint: 'Check the slug, which counts case; /api/flows lists the flows.',
       fields: { flowSlug },
     })
@@ -289,7 +292,7 @@ export function placementOfToken(token: string): string | undefined {
 function unavailable(
   flowSlug: string,
   placement: Placement,
-  { detail, hint }: { readonly detail: string; readonly hint: string },
+  { detail, hint }: Pick<WhyNot, 'detail' | 'hint'>,
 ): StarflowError {
   return new StarflowError({
     code: 'SF910',

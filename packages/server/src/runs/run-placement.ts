@@ -10,7 +10,7 @@ export type Placement = (typeof PLACEMENTS)[number]
 export interface RunPlacement {
   readonly placement: Placement
   /** Why a flow cannot run here; undefined when it can. */
-  whyNot(flowSlug: string): Promise<{ readonly detail: string; readonly hint: string } | undefined>
+  whyNot(flowSlug: string): Promise<WhyNot | undefined>
   start(start: StartRequest): Promise<{ readonly runId: string; readonly created: boolean }>
   read(scope: Scope, runId: string): Promise<RunDetail | undefined>
   /** What of a run moves, without reading what it was given or gives. Undefined when there is no such run. */
@@ -59,6 +59,13 @@ export interface RunPlacement {
   ): Promise<IssuedWaitToken | undefined>
   /** @throws StarflowError SF207, SF208 for a token that is not good */
   resumeWithToken(token: string, payload: Json): Promise<ResumedWait>
+}
+
+export interface WhyNot {
+  readonly detail: string
+  readonly hint: string
+  /** The flow is known here, and all the same cannot run. */
+  readonly isKnown?: boolean
 }
 
 export interface StartRequest {

@@ -77,7 +77,7 @@ export class RunnerPlacement implements RunPlacement {
       }
     }
     const refusal = this.#served.refusals.get(flowSlug)
-    return refusal && { detail: [refusal.message, refusal.detail].join(' '), hint: refusal.hint ?? '' }
+    return refusal && { detail: refusal.message, hint: refusal.hint ?? '', isKnown: true }
   }
 
   async start(start: StartRequest): Promise<{ readonly runId: string; readonly created: boolean }> {
@@ -148,6 +148,10 @@ export class RunnerPlacement implements RunPlacement {
   ): Promise<ReadValue | undefined> {
     const run = await this.#find(scope, runId)
     if (run === undefined) return undefined
+    if (task !== undefined) {
+      const found = await this.tasks(scope, runId, step, { after: task - 1, status: undefined, limit: 1 })
+      if (found?.[0]?.task !== task) throw unknownStep(runId, step)
+    }
     const shape = (await this.#shapeOf(run))?.steps.find((each) => each.slug === step)
     if (shape?.stepType === 'map' && task === undefined) return { value: await this.#mapOutput(runId, step) }
     const node = nodeId(step, shape?.stepType === 'map' ? task : undefined)
