@@ -488,8 +488,18 @@ as $$
 declare
   v_owner record;
   v_listed text;
+  v_detail text;
+  v_hint text;
 begin
-  perform pgmq.validate_queue_name(p_queue_name);
+  begin
+    perform pgmq.validate_queue_name(p_queue_name);
+  exception when others then
+    -- In its own words, which callers know; but they do not say whose queue it would be.
+    get stacked diagnostics v_detail = pg_exception_detail, v_hint = pg_exception_hint;
+    raise exception using errcode = sqlstate, message = sqlerrm,
+      detail = coalesce(nullif(v_detail, ''), format('Flow "%s" would have the queue "%s", of %s characters.', p_flow_slug, p_queue_name, length(p_queue_name))),
+      hint = coalesce(nullif(v_hint, ''), 'Choose another concrete flow slug, of at most 47 characters.');
+  end;
 
   select s.flow_slug, s.step_slug into v_owner
   from pgflow._routes s where s.queue_name = p_queue_name and s.flow_slug <> p_flow_slug limit 1;
@@ -2071,7 +2081,7 @@ begin
               t.started_at, u.status as old_status
   ), kept as (
     insert into pgflow.task_attempts (run_id, step_slug, task_index, attempt, worker_id, started_at, ended_at, reason)
-    select c.run_id, c.step_slug, c.task_index, c.attempts_count, c.last_worker_id, c.started_at, pgflow.clock(), p_status
+    select c.run_id, c.step_slug, c.task_index, c.attempts_count, c.last_worker_id, c.started_at, greatest(pgflow.clock(), c.started_at), p_status
     from changed c where c.old_status = 'started'
     on conflict on constraint task_attempts_pkey do nothing
   ), closed as (
@@ -8949,7 +8959,12 @@ begin
     where to_regclass(format('pgmq.%I', 'a_' || q.name)) is not null
     order by q.name
   loop
-    execute format('delete from pgmq.%I where archived_at < $1', 'a_' || v_queue) using v_cutoff;
+    begin
+      execute format('delete from pgmq.%I where archived_at < $1', 'a_' || v_queue) using v_cutoff;
+    exception when undefined_table then
+      -- Its flow was deleted while this waited for it, and its archive with it.
+      continue;
+    end;
   end loop;
   return cardinality(v_run_ids) + starflow.prune_runs(prune_data_older_than.retention_interval, prune_data_older_than.max_runs);
 end $$;

@@ -162,6 +162,19 @@ describe('a compile of a flow that is missing', () => {
     }
   })
 
+  test.each(['compile', 'create_flow'])('is told by %s whose queue has a name that is too long', async (how) => {
+    const slug = `${newSlug()}${'y'.repeat(48)}`
+    const refused =
+      how === 'compile' ? compile(slug, three, { queueMode: 'flow' }) : sql`select pgflow.create_flow(${slug})`
+    expect(await refusal(refused)).toMatchObject({
+      code: 'P0001',
+      message: 'queue name is too long, maximum length is 47 characters',
+      detail: `Flow "${slug}" would have the queue "${slug.toLowerCase()}", of ${slug.length} characters.`,
+      hint: 'Choose another concrete flow slug, of at most 47 characters.',
+    })
+    expect(await sql`select from pgflow.flows where flow_slug = ${slug}`).toHaveLength(0)
+  })
+
   test('leaves no flow, step or queue when pgmq fails half-way', async () => {
     const slug = newSlug()
     const [original] = await superuser<[{ definition: string }]>`

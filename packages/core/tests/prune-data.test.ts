@@ -2,6 +2,7 @@ import postgres from 'postgres'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { brokenInvariants } from '../../../tests/support/invariants.ts'
 import { testDatabase } from '../../../tests/support/test-database.ts'
+import { untilBlocked } from './support/blocked.ts'
 import { CompiledFlow } from './support/compiled-flow.ts'
 import { EngineCalls } from './support/engine-calls.ts'
 import { shape } from './support/shape.ts'
@@ -88,6 +89,22 @@ describe('prune_data_older_than', () => {
     await second.end()
     expect(await kept()).toEqual([retried])
     expect(await sql`select from pgflow.step_states where run_id = ${other!}`).toHaveLength(0)
+  })
+
+  test('goes on where a flow is deleted meanwhile, whose archive it waited for', async () => {
+    await endedRuns('31 days', 'completes')
+    const other = await CompiledFlow.compileShape(sql, `gone${flows}`, shape({ a: {} }))
+    const deleting = postgres(url, { max: 1, onnotice: () => {} })
+    const pruning = postgres(url, { max: 1, onnotice: () => {}, connection: { application_name: 'pruning' } })
+    let pruned: Promise<readonly { n: string }[]> | undefined
+    await deleting.begin(async (transaction) => {
+      await transaction`select pgflow.delete_flow_and_data(${other.slug})`
+      pruned = pruning<{ n: string }[]>`select pgflow.prune_data_older_than(interval '30 days') as n`.execute()
+      await untilBlocked(sql, 'pruning')
+    })
+    expect(await pruned).toEqual([{ n: '1' }])
+    expect([await kept(), await archived('a')]).toEqual([[], 0])
+    await Promise.all([deleting.end(), pruning.end()])
   })
 
   test.each(['0 days', '-1 days', null])('refuses a retention of %s', async (retention) => {

@@ -331,6 +331,9 @@ describe('a database clock that has gone back 2 s before each call trips no cons
     await earlier()
     await end(flow, tasks, runId!, clock, earlier)
     expect(await flow.run(runId!)).toMatchObject({ status })
+    expect(await sql`select from pgflow.task_attempts where run_id = ${runId!} and ended_at < started_at`).toHaveLength(
+      0,
+    )
     await clock.end()
     await sql`select pgflow.set_setting('test_clock', null)`
   })

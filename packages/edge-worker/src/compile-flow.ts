@@ -20,7 +20,7 @@ export interface CompileOptions {
  * Compiles or verifies the flow of a worker and answers the worker's queue: what the database has, never what this code
  * derives.
  *
- * @throws FlowShapeMismatchError, FlowRoutingMismatchError, StarflowError SF405, SF111
+ * @throws FlowShapeMismatchError, FlowRoutingMismatchError, StarflowError SF405, SF111, SF001 for a flow with nothing to run
  */
 export async function compileFlow(options: CompileOptions): Promise<string> {
   return queueOf(options.subscription, await compile(options))
@@ -61,12 +61,23 @@ function queueOf(subscription: FlowSubscription | StepSubscription, routes: Comp
   const { flowSlug, stepSlug } = subscription
   const route = stepSlug === null ? routes[0] : routes.find((candidate) => candidate.stepSlug === stepSlug)
   if (route !== undefined) return route.queueName
+  if (stepSlug === null) throw nothingToRun(flowSlug)
   throw new StarflowError({
     code: 'SF111',
-    message: `The database has no queue for ${stepSlug === null ? '' : `step "${stepSlug}" of `}flow "${flowSlug}".`,
+    message: `The database has no queue for step "${stepSlug}" of flow "${flowSlug}".`,
     detail: `${routes.length} of its steps have one.`,
     hint: 'Compile the flow under a new concrete slug.',
     fields: { flowSlug, stepSlug },
+  })
+}
+
+function nothingToRun(flowSlug: string): StarflowError {
+  return new StarflowError({
+    code: 'SF001',
+    message: `Flow "${flowSlug}" has no step that a worker could run.`,
+    detail: 'It has no steps at all, or only waits.',
+    hint: 'Add a step. A flow of waits alone needs no worker: it is compiled now, and its runs go on when they are resumed.',
+    fields: { flowSlug },
   })
 }
 

@@ -448,6 +448,20 @@ describe('a worker that may not start', () => {
   })
 })
 
+test.each([
+  ['no steps', new Flow({ slug: 'stepless' })],
+  ['waits alone', new Flow({ slug: 'waiting' }).wait({ slug: 'approve' })],
+])('a worker of a flow with %s is told that there is nothing to run', async (_what, flow) => {
+  const worker = workerOn(flow)
+  expect(await worker.ask()).toMatchObject({
+    http: 500,
+    code: 'SF001',
+    message: `Flow "${flow.slug}" has no step that a worker could run.`,
+    hint: expect.stringContaining('it is compiled now'),
+  })
+  expect(await sql`select from pgflow.flows where flow_slug = ${flow.slug}`).toHaveLength(1)
+})
+
 describe('a worker’s connections', () => {
   test('are maxPgConnections in all, its own among them, also while handlers hold the others', async () => {
     const flow = new Flow({ slug: 'connections' }).step({ slug: 'work' }, async (_input, ctx) => {

@@ -8,8 +8,18 @@ as $$
 declare
   v_owner record;
   v_listed text;
+  v_detail text;
+  v_hint text;
 begin
-  perform pgmq.validate_queue_name(p_queue_name);
+  begin
+    perform pgmq.validate_queue_name(p_queue_name);
+  exception when others then
+    -- In its own words, which callers know; but they do not say whose queue it would be.
+    get stacked diagnostics v_detail = pg_exception_detail, v_hint = pg_exception_hint;
+    raise exception using errcode = sqlstate, message = sqlerrm,
+      detail = coalesce(nullif(v_detail, ''), format('Flow "%s" would have the queue "%s", of %s characters.', p_flow_slug, p_queue_name, length(p_queue_name))),
+      hint = coalesce(nullif(v_hint, ''), 'Choose another concrete flow slug, of at most 47 characters.');
+  end;
 
   select s.flow_slug, s.step_slug into v_owner
   from pgflow._routes s where s.queue_name = p_queue_name and s.flow_slug <> p_flow_slug limit 1;

@@ -22,7 +22,7 @@ begin
               t.started_at, u.status as old_status
   ), kept as (
     insert into pgflow.task_attempts (run_id, step_slug, task_index, attempt, worker_id, started_at, ended_at, reason)
-    select c.run_id, c.step_slug, c.task_index, c.attempts_count, c.last_worker_id, c.started_at, pgflow.clock(), p_status
+    select c.run_id, c.step_slug, c.task_index, c.attempts_count, c.last_worker_id, c.started_at, greatest(pgflow.clock(), c.started_at), p_status
     from changed c where c.old_status = 'started'
     on conflict on constraint task_attempts_pkey do nothing
   ), closed as (

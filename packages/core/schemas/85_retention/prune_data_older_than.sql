@@ -34,7 +34,12 @@ begin
     where to_regclass(format('pgmq.%I', 'a_' || q.name)) is not null
     order by q.name
   loop
-    execute format('delete from pgmq.%I where archived_at < $1', 'a_' || v_queue) using v_cutoff;
+    begin
+      execute format('delete from pgmq.%I where archived_at < $1', 'a_' || v_queue) using v_cutoff;
+    exception when undefined_table then
+      -- Its flow was deleted while this waited for it, and its archive with it.
+      continue;
+    end;
   end loop;
   return cardinality(v_run_ids) + starflow.prune_runs(prune_data_older_than.retention_interval, prune_data_older_than.max_runs);
 end $$;
