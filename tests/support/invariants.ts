@@ -7,6 +7,8 @@ export interface InvariantOptions {
   readonly accepted?: readonly string[]
   /** `run/step/index` → how often a handler was given the task. */
   readonly handlerStarts?: ReadonlyMap<string, number>
+  /** That no connection was cut: then a handler was given each task as often as the budget has counted, and no less. */
+  readonly noConnectionWasCut?: boolean
   /** `queue/message` of what was sent into queues by hand: it may be there. */
   readonly handMade?: ReadonlySet<string>
 }
@@ -46,8 +48,10 @@ export async function brokenInvariants(sql: Sql, options: InvariantOptions = {})
         acceptedAgainstCompleted(sql, options.accepted ?? []),
     }),
     ...(options.handlerStarts !== undefined && {
-      'no handler ran more often than attempts were counted': () =>
-        handlerStartsAgainstAttempts(sql, options.handlerStarts ?? new Map()),
+      [options.noConnectionWasCut === true
+        ? 'handlers ran exactly as often as attempts were counted'
+        : 'no handler ran more often than attempts were counted']: () =>
+        handlerStartsAgainstAttempts(sql, options.handlerStarts ?? new Map(), options.noConnectionWasCut === true),
     }),
   }
   const broken: BrokenInvariant[] = []
@@ -233,10 +237,14 @@ async function acceptedAgainstCompleted(sql: Sql, accepted: readonly string[]): 
 async function handlerStartsAgainstAttempts(
   sql: Sql,
   handlerStarts: ReadonlyMap<string, number>,
+  isExact: boolean,
 ): Promise<readonly unknown[]> {
-  const rows = await sql<{ name: string; attempts_count: number }[]>`
-    select concat_ws('/', run_id, step_slug, task_index) as name, attempts_count from pgflow.step_tasks`
-  return rows.filter((row) => row.attempts_count < (handlerStarts.get(row.name) ?? 0))
+  const rows = await sql<{ name: string; counted: number }[]>`
+    select concat_ws('/', run_id, step_slug, task_index) as name, attempts_count - attempts_forgiven as counted from pgflow.step_tasks`
+  return rows.filter(({ name, counted }) => {
+    const starts = handlerStarts.get(name) ?? 0
+    return counted < starts || (isExact && counted !== starts)
+  })
 }
 
 function grouped<T>(rows: readonly T[], keyOf: (row: T) => string): Map<string, T[]> {

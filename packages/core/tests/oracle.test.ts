@@ -94,8 +94,24 @@ test('notices an outcome that was accepted twice, and one that nobody reported',
   await expect(expectAllWell(sql, { accepted: accepted.slice(1) })).rejects.toThrow('no accepted report')
 })
 
-test('notices a handler that ran more often than it was counted', async () => {
+test('notices a handler that ran more often than it was counted, or less often where no connection was cut', async () => {
   const name = `${done}/last/0`
   await expectAllWell(sql, { handlerStarts: new Map([[name, 1]]) })
   await expect(expectAllWell(sql, { handlerStarts: new Map([[name, 2]]) })).rejects.toThrow('more often')
+  const counted = await sql<{ name: string; counted: number }[]>`
+    select concat_ws('/', run_id, step_slug, task_index) as name, attempts_count - attempts_forgiven as counted from pgflow.step_tasks`
+  const exact = new Map(counted.map((row) => [row.name, row.counted]))
+  await expectAllWell(sql, { handlerStarts: exact, noConnectionWasCut: true })
+  await expect(
+    expectAllWell(sql, { handlerStarts: new Map([...exact, [name, 0]]), noConnectionWasCut: true }),
+  ).rejects.toThrow('exactly as often')
+})
+
+test('takes an attempt that was forgiven for none, which no handler may have had', async () => {
+  const [run] = await flow.start(4)
+  const [unstarted] = await flow.claim('list')
+  await flow.core.releaseTasks(flow.workerId, [{ ...unstarted!, started: false }])
+  const name = `${run}/list/0`
+  await expectAllWell(sql, { handlerStarts: new Map() })
+  await expect(expectAllWell(sql, { handlerStarts: new Map([[name, 1]]) })).rejects.toThrow('more often')
 })

@@ -23,6 +23,7 @@ test('a map of 10 000 that 16 clients work on completes once, with every output 
   const flow = await CompiledFlow.compileShape(sql, 'wide', shape({ each: { map: true }, join: { after: ['each'] } }))
   const [runId] = await flow.start(Array.from({ length: ELEMENTS }, (_, n) => ({ n })))
   const accepted: string[] = []
+  const handlerStarts = new Map<string, number>()
   const clients = Array.from({ length: CLIENTS }, async (_, index) => {
     const connection = database.connect()
     const core = new StarflowSql(connection)
@@ -41,7 +42,11 @@ test('a map of 10 000 that 16 clients work on completes once, with every output 
       })
       expect(refused).toEqual([])
       accepted.push(...reports.map((report) => `${report.runId}/${report.stepSlug}/${report.taskIndex}`))
-      reports = claimed.map((task) => completed(task, { m: (task.input as { n: number }).n }))
+      reports = claimed.map((task) => {
+        const name = `${task.runId}/${task.stepSlug}/${task.taskIndex}`
+        handlerStarts.set(name, (handlerStarts.get(name) ?? 0) + 1)
+        return completed(task, { m: (task.input as { n: number }).n })
+      })
     } while (reports.length > 0)
     await connection.end()
   })
@@ -53,6 +58,7 @@ test('a map of 10 000 that 16 clients work on completes once, with every output 
   expect(join!.input).toEqual({ each: Array.from({ length: ELEMENTS }, (_, m) => ({ m })) })
   await flow.core.settleTasks(flow.workerId, [completed(join!, 'done')])
   accepted.push(`${runId}/join/0`)
+  handlerStarts.set(`${runId}/join/0`, 1)
   expect(await flow.run(runId!)).toMatchObject({ status: 'completed', output: { join: 'done' } })
   expect(await sentEventNames(sql, runId!)).toEqual([
     'run:started',
@@ -62,5 +68,5 @@ test('a map of 10 000 that 16 clients work on completes once, with every output 
     'step:join:completed',
     'run:completed',
   ])
-  await expectAllWell(sql, { accepted, events: true })
+  await expectAllWell(sql, { accepted, handlerStarts, noConnectionWasCut: true, events: true })
 }, 60_000)
