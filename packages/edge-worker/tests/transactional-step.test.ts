@@ -161,11 +161,16 @@ describe('a transactional step', () => {
     expect((await taskOf(runId)).error_message).toContain('ctx.sql is not there')
   })
 
-  test('fails elements of a map that is too large for it, for good', async () => {
+  test('fails elements of a map that is too large for it, for good, and says at the start how large one may be', async () => {
     const flow = new Flow<object>({ slug: 'largeMap' })
       .array({ slug: 'list' }, () => Array.from({ length: 1001 }, (_, index) => index))
       .map({ slug: 'each', array: 'list', transactional: true }, (n) => n)
-    await workerOn(flow).ask()
+    const worker = workerOn(flow)
+    // Before anything is asked of it: who starts it reads there what the step can do.
+    expect(worker.events.filter(({ event }) => event === 'step.transactional')).toMatchObject([
+      { transactionalStep: 'each', connections: 3, maxElements: 1000 },
+    ])
+    await worker.ask()
     const runId = await start('largeMap')
     await until(
       async () => (await sql`select from pgflow.runs where run_id = ${runId} and status = 'failed'`).length === 1,
