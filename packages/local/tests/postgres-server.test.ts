@@ -19,6 +19,7 @@ import {
 import postgres from 'postgres'
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ensureDataFolder } from '../src/postgres/data-folder.ts'
+import { takeDataFolder } from '../src/postgres/data-folder-owner.ts'
 import { processIdentity } from '../src/postgres/process-identity.ts'
 import { serverUser } from '../src/postgres/server-user.ts'
 
@@ -202,6 +203,27 @@ describe('a data folder has one owner', () => {
     expect(fs.readdirSync(path.dirname(given.dataDir))).toEqual(['data'])
   })
 
+  test('of two that find a dead owner one takes the folder, however late the other acts on what it found', () => {
+    const folder = path.join(home, `case-${++folders}`)
+    fs.mkdirSync(folder)
+    const file = path.join(folder, 'starflow-owner.json')
+    fs.writeFileSync(file, JSON.stringify({ pid: 1, identity: 'of an earlier process', launch: 'before' }))
+    const { readFileSync } = fs
+    let faster: ReturnType<typeof takeDataFolder> | undefined
+    vi.spyOn(fs, 'readFileSync').mockImplementation(((...args: Parameters<typeof readFileSync>) => {
+      const found = readFileSync(...args)
+      if (args[0] === file) {
+        vi.restoreAllMocks()
+        faster = takeDataFolder(folder, 'now')
+      }
+      return found
+    }) as typeof readFileSync)
+    onTestFinished(() => void vi.restoreAllMocks())
+    expect(() => takeDataFolder(folder, 'now')).toThrow(expect.objectContaining({ code: 'SF507' }))
+    expect(faster).toMatchObject({ previousLaunch: 'before' })
+    expect(fs.readdirSync(folder)).toEqual(['starflow-owner.json'])
+  })
+
   test('a server whose parent was killed is taken over, and ended by stop', async () => {
     const given = options()
     const other = await startInOtherProcess(given)
@@ -236,6 +258,35 @@ describe('a data folder has one owner', () => {
     await first.stop()
     const second = await start(given)
     expect(await query(second.url({ role: 'supabase_admin' }), 'select 1 as one')).toEqual([{ one: 1 }])
+  })
+})
+
+describe('a pid file that names another process by now', () => {
+  /** What a server leaves that was killed, with its owner: its pid file, whose id was given to `pid` meanwhile. */
+  async function leaveBehind(pid: number): Promise<StartPostgresOptions> {
+    const given = options()
+    const other = await startInOtherProcess(given)
+    const file = path.join(given.dataDir, 'postmaster.pid')
+    const text = fs.readFileSync(file, 'utf8')
+    await other.kill()
+    process.kill(other.pid, 'SIGQUIT')
+    await expect.poll(() => processIdentity(other.pid)).toBeUndefined()
+    fs.writeFileSync(file, text.replace(/^\d+/, String(pid)))
+    return given
+  }
+
+  test('does not block a start', async () => {
+    const given = await leaveBehind(process.ppid)
+    expect(findPostgres(given.dataDir)).toBeUndefined()
+    expect((await start(given)).pid).not.toBe(process.ppid)
+  })
+
+  test('does not touch the server of another folder', async () => {
+    const other = await start()
+    const given = await leaveBehind(other.pid)
+    expect(findPostgres(given.dataDir)).toBeUndefined()
+    expect((await start(given)).pid).not.toBe(other.pid)
+    expect(await query(other.url({ role: 'supabase_admin' }), 'select 1 as one')).toEqual([{ one: 1 }])
   })
 })
 

@@ -32,9 +32,10 @@ export function takeDataFolder(dataFolder: string, launch: string): DataFolderOw
   let previousLaunch: string | undefined
   while (!createFile(file, record)) {
     const owner = readOwner(file)
-    if (owner !== undefined && processIdentity(owner.pid) === owner.identity) throw inUse(dataFolder, owner.pid)
-    previousLaunch = owner?.launch ?? previousLaunch
-    removeStale(file)
+    if (owner === undefined) continue
+    if (!isDead(owner)) throw inUse(dataFolder, owner.pid)
+    previousLaunch = owner.launch
+    removeDead(file, record)
   }
   return { previousLaunch, release: () => fs.rmSync(file, { force: true }) }
 }
@@ -54,18 +55,40 @@ function createFile(file: string, record: OwnerRecord): boolean {
   }
 }
 
+/** Nobody where there is no such file; one that a failure of power left in half is that of a dead process. */
 function readOwner(file: string): OwnerRecord | undefined {
   try {
     return JSON.parse(fs.readFileSync(file, 'utf8')) as OwnerRecord
-  } catch {
-    return undefined
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? undefined : { pid: 0, identity: '', launch: '' }
   }
 }
 
-// Two processes that find the same dead owner may both come here. The server's own lock on the folder is the last
-// guard: of two servers one refuses to start.
-function removeStale(file: string): void {
-  fs.rmSync(file, { force: true })
+function isDead({ pid, identity }: OwnerRecord): boolean {
+  return processIdentity(pid) !== identity
+}
+
+/**
+ * Of several processes that find the same dead owner one at a time removes it, and looks again before: else a slow one would
+ * remove the record of a fast one that has taken the folder meanwhile, and both would run its server.
+ */
+function removeDead(file: string, record: OwnerRecord): void {
+  const removal = `${file}.removal`
+  if (createFile(removal, record)) {
+    try {
+      removeIfDead(file)
+    } finally {
+      fs.rmSync(removal, { force: true })
+    }
+  } else {
+    // Another one is at it, if it was not killed in these microseconds.
+    removeIfDead(removal)
+  }
+}
+
+function removeIfDead(file: string): void {
+  const owner = readOwner(file)
+  if (owner !== undefined && isDead(owner)) fs.rmSync(file, { force: true })
 }
 
 function inUse(dataFolder: string, pid: number): StarflowError {

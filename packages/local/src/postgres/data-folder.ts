@@ -39,6 +39,13 @@ export async function ensureDataFolder(
   }
 }
 
+/** Deletes one with the word of its owner in it. It is gone at once: nobody meets half of it. */
+export function deleteDataFolder(dataFolder: string): void {
+  const remains = path.join(path.dirname(dataFolder), `.${path.basename(dataFolder)}-deleted-${randomUUID()}`)
+  fs.renameSync(dataFolder, remains)
+  fs.rmSync(remains, { recursive: true, force: true })
+}
+
 /** False when the folder has yet to be made; refuses one that cannot be used. */
 function isReady(dataFolder: string, major: PostgresMajor): boolean {
   if (!fs.existsSync(dataFolder) || fs.readdirSync(dataFolder).length === 0) return false

@@ -8,10 +8,10 @@ import { StarflowError } from '@starflow/errors'
 import { makeFolder } from '../platform/make-folder.ts'
 import { killAtExit } from '../processes/end-at-exit.ts'
 import { findPostgresBinaries, type PostgresMajor } from './binaries.ts'
-import { ensureDataFolder } from './data-folder.ts'
+import { deleteDataFolder, ensureDataFolder } from './data-folder.ts'
 import { type DataFolderOwnership, takeDataFolder } from './data-folder-owner.ts'
 import { type PostgresOverlay, prepareOverlay } from './overlay.ts'
-import { type Postmaster, readPostmaster } from './postmaster-file.ts'
+import { disownPostmasterFile, type Postmaster, readPostmaster } from './postmaster-file.ts'
 import { processIdentity } from './process-identity.ts'
 import { type LoginRole, readServerSecrets } from './server-secrets.ts'
 import { type ServerUser, serverUser } from './server-user.ts'
@@ -41,8 +41,11 @@ export interface PostgresServer {
   readonly dataDir: string
   /** A connection URL, password included. Default: role `postgres`, database `postgres`. */
   url(target?: { role?: LoginRole | undefined; database?: string | undefined }): string
-  /** Ends the server, and returns when its process is gone. Twice is fine. */
-  stop(): Promise<void>
+  /**
+   * Ends the server, and returns when its process is gone; with `deleteData` its data folder is gone too, and was nobody else's
+   * in between. Twice is fine.
+   */
+  stop(options?: { readonly deleteData?: boolean }): Promise<void>
 }
 
 const START_TIMEOUT_MS = 60_000
@@ -87,10 +90,11 @@ export async function startPostgres(options: StartPostgresOptions): Promise<Post
     const running = await reuseOrphan(dataDir, launch, options.port, ownership)
     const postmaster = running ?? (await launchServer({ dataDir, overlay, user, settings, port: options.port }))
     const letGo = killAtExit(postmaster.pid, 'SIGQUIT')
-    return describe(dataDir, major, postmaster, async () => {
+    return describe(dataDir, major, postmaster, async ({ deleteData = false } = {}) => {
       await stopPostmaster(postmaster.pid)
       letGo()
-      ownership.release()
+      if (deleteData) deleteDataFolder(dataDir)
+      else ownership.release()
     })
   } catch (error) {
     ownership.release()
@@ -114,7 +118,7 @@ function describe(
   dataDir: string,
   major: PostgresMajor,
   postmaster: Postmaster,
-  stop: () => Promise<void>,
+  stop: PostgresServer['stop'],
 ): PostgresServer {
   const secrets = readServerSecrets(dataDir)
   let stopped: Promise<void> | undefined
@@ -125,8 +129,8 @@ function describe(
     dataDir,
     url: ({ role = 'postgres', database = 'postgres' } = {}) =>
       `postgres://${role}:${secrets[role]}@127.0.0.1:${postmaster.port}/${encodeURIComponent(database)}`,
-    stop: () => {
-      stopped ??= stop()
+    stop: (options) => {
+      stopped ??= stop(options)
       return stopped
     },
   }
@@ -184,6 +188,7 @@ async function launchServer(launch: Launch): Promise<Postmaster> {
 }
 
 async function launchOnPort({ dataDir, overlay, user, settings }: Launch, port: number): Promise<Postmaster> {
+  disownPostmasterFile(dataDir)
   const logFile = path.join(dataDir, LOG_FILE)
   const log = fs.openSync(logFile, 'w', 0o600)
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
