@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -55,11 +56,60 @@ createLocalPlatform({
   await vi.waitUntil(() => !isAlive(isolate), { timeout: 5_000 })
 })
 
-test('a second platform on the same data folder is refused, and the first one goes on', async () => {
+test('a second platform on the same data folder is refused, changes nothing there, and the first one goes on', async () => {
   const { platform } = await startPlatform()
+  // As it is when both begin at once and the second one is the first to write.
+  rmSync(join(platform.dataDir, 'keys.json'))
   await expect(startPlatform({ dataDir: platform.dataDir })).rejects.toMatchObject({ code: 'SF507' })
+  expect(existsSync(join(platform.dataDir, 'keys.json'))).toBe(false)
   expect((await fetch(`${platform.apiUrl}/health`)).status).toBe(200)
   const sql = postgres(platform.databaseUrl, { max: 1 })
   onTestFinished(() => sql.end({ timeout: 1 }))
   expect(await sql`select 1 as one`).toEqual([{ one: 1 }])
 })
+
+test('two folders with the same last ports start at the same time: the ports go to one, and others to the other', async () => {
+  const last = { database: await freePort(), api: await freePort() }
+  const start = () => {
+    const dataDir = temporaryFolder({ 'ports.json': JSON.stringify(last) })
+    return { dataDir, started: startPlatform({ dataDir }) }
+  }
+  const first = start()
+  // It has looked at the ports, and has yet to make its database before it takes them.
+  await vi.waitUntil(() => readdirSync(first.dataDir).some((name) => name.startsWith('.postgres-draft')))
+  const both = await Promise.all([first.started, start().started])
+  for (const name of ['database', 'api'] as const) {
+    const ports = both.map(({ platform }) => platform.ports[name])
+    expect(ports).toContain(last[name])
+    expect(ports[0]).not.toBe(ports[1])
+  }
+})
+
+test('while it is asked whether to make a database anew, nobody else starts it, nor after a yes sees half of it', async () => {
+  const migrations = (type: string) => ({ migrations: [{ name: '1_shop', sql: `create table shop (id ${type})` }] })
+  const { platform } = await startPlatform(migrations('int'))
+  const { dataDir, anonKey } = platform
+  await platform.dispose()
+  const meanwhile: unknown[] = []
+  const { platform: again } = await startPlatform({
+    ...migrations('bigint'),
+    dataDir,
+    mayRecreate: async () => {
+      const other = startPlatform({ ...migrations('bigint'), dataDir, mayRecreate: () => true })
+      meanwhile.push(await other.catch((error: unknown) => error))
+      return true
+    },
+  })
+  expect(meanwhile).toEqual([expect.objectContaining({ code: 'SF507' })])
+  expect(again.anonKey).toBe(anonKey)
+  expect(readdirSync(dataDir).filter((name) => name.includes('postgres'))).toEqual(['postgres'])
+})
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  probe.close()
+  await once(probe, 'close')
+  return port
+}

@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs'
 import { relative } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { inTransaction, StarflowSql, withBuiltInArrays } from '@starflow/core'
@@ -37,7 +36,7 @@ export interface StarflowPlatformOptions {
   readonly watch?: LocalPlatformOptions['watch']
   readonly onEvent?: (event: StarflowPlatformEvent) => void
   /**
-   * Asked when the database was made by another version of the SQL core: true deletes the data folder and begins anew.
+   * Asked when the database was made by another version of the SQL core: true deletes it and begins anew.
    * Without it the start is refused with SF621.
    */
   readonly mayRecreate?: (() => boolean | Promise<boolean>) | undefined
@@ -111,11 +110,12 @@ async function end(started: { platform: LocalPlatform; sql: Sql; report: CpuRepo
 }
 
 async function startLocalPlatform(options: StarflowPlatformOptions): Promise<LocalPlatform> {
-  const start = () =>
-    createLocalPlatform({
+  try {
+    return await createLocalPlatform({
       dataDir: options.dataDir,
       functionsDir: options.functionsDir,
       migrations: platformMigrations(options.migrationsDir),
+      mayRecreate: options.mayRecreate,
       ...(options.configFile === undefined ? {} : { configFile: options.configFile }),
       ...(options.hasServer === true ? { otherSchemas: ['starflow'] } : {}),
       ...(options.ports === undefined ? {} : { ports: options.ports }),
@@ -124,13 +124,8 @@ async function startLocalPlatform(options: StarflowPlatformOptions): Promise<Loc
       ...(options.watch === undefined ? {} : { watch: options.watch }),
       ...(options.onEvent === undefined ? {} : { onEvent: options.onEvent }),
     })
-  try {
-    return await start()
   } catch (error) {
-    if (!isStarflowError(error, 'SF521')) throw error
-    if (!(await options.mayRecreate?.())) throw baselineChanged(options.dataDir, error)
-    rmSync(options.dataDir, { recursive: true, force: true })
-    return await start()
+    throw isStarflowError(error, 'SF521') ? baselineChanged(options.dataDir, error) : error
   }
 }
 

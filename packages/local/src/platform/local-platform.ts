@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { StarflowError } from '@starflow/errors'
+import { isStarflowError, StarflowError } from '@starflow/errors'
 import { type ApiKeys, loadApiKeys } from '../access/api-keys.ts'
 import type { FunctionsEvent } from '../functions/functions-event.ts'
 import { FunctionsHost, type FunctionsHostOptions } from '../functions/functions-host.ts'
@@ -20,7 +20,7 @@ import type { TickerEvent } from '../ticker/ticker-event.ts'
 import { Gateway } from './gateway.ts'
 import { makeFolder } from './make-folder.ts'
 import { applyMigrations, type Migration, readMigrations } from './migrations.ts'
-import { isPortFree, lastPorts, type PlatformPorts, refuseTakenPorts } from './ports.ts'
+import { lastPorts, type PlatformPorts, refuseTakenPorts } from './ports.ts'
 import { writeStatus } from './status-file.ts'
 
 export interface LocalPlatformOptions {
@@ -47,6 +47,11 @@ export interface LocalPlatformOptions {
   /** Schemas that `/rest/v1` serves beside those: of a program that comes with the platform, not of the project. */
   readonly otherSchemas?: readonly string[]
   readonly onEvent?: (event: PlatformEvent) => void
+  /**
+   * Asked when the database has a history that does not fit the migrations: true deletes it and begins with an empty one. The
+   * folder is held meanwhile. Without it the start is refused with SF521.
+   */
+  readonly mayRecreate?: (() => boolean | Promise<boolean>) | undefined
 }
 
 /** What the local platform tells. Names and numbers, never bodies or secrets; `function.log` is what functions print. */
@@ -91,15 +96,17 @@ export async function createLocalPlatform(options: LocalPlatformOptions = {}): P
   const migrations = migrationsOf(options)
   const settings = apiSettingsOf(options)
   const dataDir = prepareDataDir(resolve(options.dataDir ?? '.starflow'))
-  const keys = loadApiKeys(join(dataDir, 'keys.json'), Date.now())
 
   const started: (() => Promise<void>)[] = []
   try {
-    const { server, portsFile, last } = await startDatabase(dataDir, options)
+    const portsFile = join(dataDir, 'ports.json')
+    const last = lastPorts(portsFile)
+    const { server, migrated } = await startMigratedDatabase(dataDir, last, migrations, options)
     started.push(() => server.stop())
-    await preparePlatform(server)
     const databaseUrl = server.url()
-    for (const name of await applyMigrations(databaseUrl, migrations)) onEvent({ type: 'platform.migrated', name })
+    for (const name of migrated) onEvent({ type: 'platform.migrated', name })
+    // Only whoever has the database writes into the folder: another start at the same time is refused before.
+    const keys = loadApiKeys(join(dataDir, 'keys.json'), Date.now())
 
     let functions: FunctionsHost | undefined
     const gateway = new Gateway({
@@ -111,7 +118,10 @@ export async function createLocalPlatform(options: LocalPlatformOptions = {}): P
       ],
     })
     started.push(() => gateway.stop())
-    const ports = { database: server.port, api: await startGateway(gateway, options.ports?.api, last.api) }
+    const ports = {
+      database: server.port,
+      api: await atPort(options.ports?.api, last.api, (port) => gateway.start(port)),
+    }
     const apiUrl = `http://127.0.0.1:${ports.api}`
 
     functions = new FunctionsHost({
@@ -159,30 +169,60 @@ export async function createLocalPlatform(options: LocalPlatformOptions = {}): P
   }
 }
 
+/** One that other migrations made is made anew after a yes. Its folder is held meanwhile, and nobody else works on it. */
+async function startMigratedDatabase(
+  dataDir: string,
+  last: Partial<PlatformPorts>,
+  migrations: readonly Migration[],
+  options: LocalPlatformOptions,
+): Promise<{ server: PostgresServer; migrated: readonly string[] }> {
+  const server = await startDatabase(dataDir, last, options)
+  try {
+    await preparePlatform(server)
+    return { server, migrated: await applyMigrations(server.url(), migrations) }
+  } catch (error) {
+    const deleteData = await mayDelete(error, options).catch(async (reason: unknown) => {
+      await server.stop()
+      throw reason
+    })
+    await server.stop({ deleteData })
+    if (!deleteData) throw error
+  }
+  return await startMigratedDatabase(dataDir, last, migrations, { ...options, mayRecreate: () => false })
+}
+
+async function mayDelete(error: unknown, { mayRecreate }: LocalPlatformOptions): Promise<boolean> {
+  return isStarflowError(error, 'SF521') && (await mayRecreate?.()) === true
+}
+
 async function startDatabase(
   dataDir: string,
+  last: Partial<PlatformPorts>,
   options: LocalPlatformOptions,
-): Promise<{ server: PostgresServer; portsFile: string; last: Partial<PlatformPorts> }> {
-  const portsFile = join(dataDir, 'ports.json')
+): Promise<PostgresServer> {
   const folder = join(dataDir, 'postgres')
-  const last = lastPorts(portsFile)
   const { database, api } = options.ports ?? {}
   // A server that a killed process left behind holds its port by right: starting takes it over.
   const orphan = existsSync(join(folder, 'PG_VERSION')) ? findPostgres(folder) : undefined
   await refuseTakenPorts(pickDefined({ database: database === orphan?.port ? undefined : database, api }))
-  const again = last.database !== undefined && (await isPortFree(last.database)) ? last.database : undefined
-  const server = await startPostgres({
-    ...options.postgres,
-    dataDir: folder,
-    major: options.major,
-    port: database ?? orphan?.port ?? again,
-  })
-  return { server, portsFile, last }
+  return await atPort(database ?? orphan?.port, last.database, (port) =>
+    startPostgres({ ...options.postgres, dataDir: folder, major: options.major, port }),
+  )
 }
 
-async function startGateway(gateway: Gateway, requested: number | undefined, last: number | undefined) {
-  if (requested !== undefined) return gateway.start(requested)
-  return last !== undefined && (await isPortFree(last)) ? gateway.start(last) : gateway.start()
+/** A port that nobody has asked for gives way to a free one where another program has it by now. */
+async function atPort<T>(
+  requested: number | undefined,
+  last: number | undefined,
+  start: (port: number | undefined) => Promise<T>,
+): Promise<T> {
+  if (requested !== undefined || last === undefined) return await start(requested)
+  try {
+    return await start(last)
+  } catch (error) {
+    if (!isStarflowError(error, 'SF501')) throw error
+    return await start(undefined)
+  }
 }
 
 /** Ends the last one first. One that fails to stop does not keep the others running. */

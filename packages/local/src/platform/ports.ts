@@ -38,7 +38,7 @@ export function portInUse(purpose: string, port: number): StarflowError {
   })
 }
 
-export function isPortFree(port: number): Promise<boolean> {
+function isPortFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer()
     server.once('error', () => resolve(false))
