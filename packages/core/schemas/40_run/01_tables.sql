@@ -1,6 +1,7 @@
 -- Hot tables. Two rules keep a step at about 2.5 KB of WAL: no index, and no index predicate, on a column that changes
--- while the row lives (every transition is then a HOT update; a fillfactor of 40 leaves room for it on the page), and
--- no foreign key to flows or steps (each insert would share-lock one flows row: 51 K starts/s became 17.7 K).
+-- while the row lives (every transition is then a HOT update; a fillfactor of 30 leaves room for three versions of each
+-- row on its page, as many as a task may have before the first is pruned), and no foreign key to flows or steps (each
+-- insert would share-lock one flows row: 51 K starts/s became 17.7 K).
 -- Checks are written short, with lists as one constant: each statement reads the stored text of its table's checks anew,
 -- which is a tenth of a call that settles one task. Where a column may be null, a comparison with it holds: null is not false.
 
@@ -28,7 +29,7 @@ create table pgflow.runs (
   constraint failed_at_is_after_started_at check (failed_at >= started_at),
   constraint runs_remaining_steps_check check (remaining_steps >= 0),
   constraint status_is_valid check (status = any ('{started,failed,completed,cancelled}'))
-) with (fillfactor = 40);
+) with (fillfactor = 30);
 -- Of what changes only status and failed_at are in an index: they change once, when the run ends. Recovery and "what is running" use this one.
 create index runs_active_idx on pgflow.runs (started_at) where status = 'started';
 -- Lists, by the time of the start: run ids may be anybody's and tell nothing of it. Every run adds to its right edge, twice.
@@ -71,7 +72,7 @@ create table pgflow.step_states (
   constraint status_is_valid check (status = any ('{created,started,completed,failed,skipped}')),
   constraint step_states_initial_tasks_check check (initial_tasks >= 0),
   constraint step_states_remaining_deps_check check (remaining_deps >= 0)
-) with (fillfactor = 40);
+) with (fillfactor = 30);
 comment on table pgflow.step_states is 'The state of one step in one run.';
 -- A row of it that is handed on: the same columns. A type of its own, since every unnest of the table's row type copies the stored
 -- text of all checks first.
@@ -116,7 +117,7 @@ create table pgflow.step_tasks (
   constraint output_valid_only_for_completed check (output is null or status = any ('{completed,failed}')),
   constraint started_at_is_after_queued_at check (started_at >= queued_at),
   constraint valid_status check (status = any ('{queued,started,completed,failed,skipped,cancelled,waiting}'))
-) with (fillfactor = 40);
+) with (fillfactor = 30);
 -- Message identity. Neither column changes after the task is made, but when its message was lost or its run starts again.
 create unique index step_tasks_queue_name_message_id_key on pgflow.step_tasks (queue_name, message_id) where message_id is not null;
 comment on table pgflow.step_tasks is 'One unit of work of a step; (queue_name, message_id) is the identity of its message, (last_worker_id, attempts_count) its fencing token.';
