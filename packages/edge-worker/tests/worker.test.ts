@@ -448,6 +448,16 @@ describe('a worker that may not start', () => {
   })
 })
 
+test('a worker of a plain flow whose slug is too long for a queue is told so', async () => {
+  const slug = `long${'g'.repeat(44)}`
+  expect(await workerOn(new Flow({ slug }).step({ slug: 'work' }, () => 1)).ask()).toMatchObject({
+    http: 500,
+    code: 'SF101',
+    detail: `Flow "${slug}" would have the queue "${slug}", of 48 characters.`,
+    hint: 'Choose another concrete flow slug, of at most 47 characters.',
+  })
+})
+
 test.each([
   ['no steps', new Flow({ slug: 'stepless' })],
   ['waits alone', new Flow({ slug: 'waiting' }).wait({ slug: 'approve' })],

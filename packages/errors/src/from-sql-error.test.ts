@@ -58,6 +58,7 @@ describe('fromSqlError', () => {
   })
 
   it.each([
+    ['P0001', 'queue name is too long, maximum length is 47 characters', 'SF101'],
     ['P0001', 'Map step "m" can have at most one dependency, but 2 were provided: a, b', 'SF112'],
     ['P0001', 'Flow orders has root map steps but input is NULL', 'SF203'],
     ['P0001', 'Flow orders has root map steps but input is not an array (got object)', 'SF203'],

@@ -24,6 +24,8 @@ export function fromSqlError(error: unknown): StarflowError | undefined {
 
 /** Messages of the released SQL interface keep their SQLSTATE and text; they are recognised by it. */
 const RELEASED_MESSAGES: readonly { sqlState: string; pattern: RegExp; code: ErrorCode }[] = [
+  // pgmq's words, of a plain flow's queue; that of a step is derived so that it fits, or refused before.
+  { sqlState: 'P0001', pattern: /^queue name is too long/, code: 'SF101' },
   { sqlState: 'P0001', pattern: /^Map step ".*" can have at most one dependency/, code: 'SF112' },
   { sqlState: 'P0001', pattern: /^Flow .* has root map steps but input is /, code: 'SF203' },
   { sqlState: '23514', pattern: /constraint "(slug_is_valid|steps_step_slug_check)"/, code: 'SF106' },
