@@ -43,6 +43,21 @@ describe('a setting', () => {
     await client.end()
   })
 
+  test.each([
+    ['max_requeues', 'abc', '9'],
+    ['max_retry_delay', '1e9', '86400'],
+    ['events', 'none', 'watched'],
+    ['events_channel', 'PRIVATE', 'private'],
+    ['local', 'true', 'off'],
+  ])('of a configuration parameter that is not allowed is passed over: %s is not %s', async (key, wrong, value) => {
+    await core.setSetting('max_requeues', '9')
+    await core.setSetting('local', 'off')
+    const client = database.connect({ settings: { [`pgflow.${key}`]: wrong } })
+    expect(await get(key, client)).toBe(value)
+    await client`select pgflow.requeue_stalled_tasks()`
+    await client.end()
+  })
+
   test('that is not known is refused with the known ones', async () => {
     expect(await refusal(core.setSetting('max_requeus', '1'))).toEqual({
       code: 'SF701',

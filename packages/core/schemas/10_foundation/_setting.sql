@@ -3,9 +3,17 @@ create function pgflow._setting(p_key text)
 returns text
 language plpgsql stable
 as $$
+declare
+  v_parameter text := nullif(current_setting('pgflow.' || p_key, true), '');
 begin
+  -- Nobody has checked it: one that makes no sense must not stop a recovery, say, that reads a number from it.
+  -- (Two questions, since the second is a query, which the first spares.)
+  if v_parameter is not null then
+    if v_parameter ~ (select k.pattern from pgflow._known_settings() k where k.key = p_key) then
+      return v_parameter;
+    end if;
+  end if;
   return coalesce(
-    nullif(current_setting('pgflow.' || p_key, true), ''),
     (select s.value from pgflow.settings s where s.key = p_key),
     (select k.default_value from pgflow._known_settings() k where k.key = p_key)
   );
