@@ -6,7 +6,11 @@ import { SampleProject } from './support/sample-project.ts'
 
 /** Runs of runners in a file, those on step queues in a database: as on a laptop on which `starflow dev` runs. */
 const { sql, url } = await testDatabase()
-const project = new SampleProject()
+const project = new SampleProject({
+  'flows.ts': `
+    import { Flow } from '@starflow/dsl'
+    export const orders = new Flow<{ n: number }>({ slug: 'orders' }).step({ slug: 'pack' }, () => 1)`,
+})
 const home = process.cwd()
 const laptop = { of: await LocalWorkflowStateAdapter.open({ path: `${project.root}/.starflow/runs.db` }) }
 
@@ -65,8 +69,16 @@ describe('starflow runs', () => {
     const { runs } = await look('runs', 'list', '--placement', 'queue', '--search', 'ORD')
     expect(runs).toHaveLength(2)
     expect(runs[0]).toEqual({
-      ...{ runId: expect.any(String), flow: 'orders', placement: 'queue', workspaceId: null, status: 'running' },
-      ...{ claimState: null, startedAt: expect.any(String), completedAt: null, endedAt: null, durationMs: null },
+      ...{ runId: expect.any(String), flow: 'orders', placement: 'queue', workspaceId: null, env: null, pool: null },
+      ...{
+        status: 'running',
+        claimState: null,
+        createdAt: expect.any(String),
+        startedAt: expect.any(String),
+        completedAt: null,
+        endedAt: null,
+        durationMs: null,
+      },
       ...{ runner: null, error: null },
     })
   })
@@ -87,6 +99,47 @@ describe('starflow runs', () => {
     expect(stdout).toContain(`Run ${runId} of orders, on step queues: running`)
   })
 
+  test('shows every figure of a step, and its tasks page by page', async () => {
+    await sql`select pgflow.create_flow('letters')`
+    await sql`select pgflow.add_step('letters', 'post', step_type => 'map', max_attempts => 7)`
+    const [run] = await sql`select run_id as "runId" from pgflow.start_flow('letters', '[1, 2, 3]')`
+    const { runId } = run as { runId: string }
+    expect((await look('runs', 'show', runId)).steps).toEqual([
+      expect.objectContaining({
+        ...{ step: 'post', state: 'running', completedElements: 0, elements: 3, type: 'map', status: 'started' },
+        ...{ queue: 'letters', attempts: 0, maxAttempts: 7, readyAt: expect.any(String), startedAt: null, spans: [] },
+        tasks: { total: 3, queued: 3, started: 0, completed: 0, failed: 0 },
+      }),
+    ])
+    const first = await look('runs', 'tasks', runId, 'post', '--limit', '2')
+    expect(first).toMatchObject({ tasks: [{ task: 0, status: 'queued', attempts: [] }, { task: 1 }], next: 1 })
+    const second = await look('runs', 'tasks', runId, 'post', '--limit', '2', '--after', '1')
+    expect(second).toMatchObject({ tasks: [{ task: 2 }], next: null })
+    expect(await look('runs', 'tasks', runId, 'post', '--status', 'failed')).toMatchObject({ tasks: [], next: null })
+    expect(await look('runs', 'tasks', runId, 'nothing')).toMatchObject({ exitCode: 1, error: { code: 'SF107' } })
+    const { stdout } = await starflow('runs', 'tasks', runId, 'post', '--limit', '1', '--database-url', url)
+    expect(stdout).toMatch(/^0 +queued +0$/m)
+  })
+
+  test('lists those of a time and an environment, and refuses a time or a name that is none', async () => {
+    const flow = ['--flow', 'reports']
+    const runId = await startOnRunner()
+    const [{ createdAt }] = (await look('runs', 'list', '--search', runId)).runs
+    const ids = async (...args: string[]) =>
+      (await look('runs', 'list', ...flow, ...args)).runs.map((run: { runId: string }) => run.runId)
+    expect(await ids('--from', createdAt, '--env', 'prod')).toEqual([runId])
+    expect(await ids('--to', createdAt)).not.toContain(runId)
+    expect(await ids('--env', 'test')).toEqual([])
+    for (const wrong of [
+      ['--from', 'yesterday'],
+      ['--to', '1'],
+      ['--env', 'a b'],
+      ['--workspace', '*'],
+    ]) {
+      expect(await look('runs', 'list', ...wrong)).toMatchObject({ exitCode: 2, error: { code: 'SF610' } })
+    }
+  })
+
   test('looks in both placements for a run, and says where it looked', async () => {
     const { error } = await look('runs', 'show', crypto.randomUUID())
     expect(error).toMatchObject({ code: 'SF802', detail: 'Looked in .starflow/runs.db and on step queues.' })
@@ -102,6 +155,39 @@ describe('starflow runs', () => {
     vi.unstubAllEnvs()
     expect([exitCode, stdout]).toEqual([0, alone.stdout])
     expect(stderr).toMatch(/^Runs on step queues are not shown: The database .* cannot be reached\.\n$/)
+  })
+})
+
+describe('a start on step queues', () => {
+  const start = (...args: string[]) => look('start', 'flows.ts', '--placement', 'queue', '--input', '{"n": 1}', ...args)
+
+  test('begins after its delay, and belongs to the workspace that was named', async () => {
+    const later = await start('--delay', '3600')
+    const mine = await start('--workspace', 'shop', '--delay', '3600', '--idempotency-key', 'k')
+    expect(await start('--workspace', 'shop', '--idempotency-key', 'k')).toMatchObject({
+      ...{ runId: mine.runId, created: false },
+    })
+    for (const { runId } of [later, mine]) {
+      const [{ readyAt, dueAt }] = (await look('runs', 'show', runId)).steps
+      expect(Date.parse(dueAt) - Date.parse(readyAt)).toBe(3_600_000)
+    }
+    const { runs } = await look('runs', 'list', '--workspace', 'shop')
+    expect(runs).toMatchObject([{ runId: mine.runId, workspaceId: 'shop', env: 'prod' }])
+  })
+
+  test('is refused with what it would have to ignore, and with names and delays that nobody takes', async () => {
+    const before = (await look('runs', 'list', '--limit', '1000')).runs.length
+    for (const wrong of [
+      ['--pool', 'heavy'],
+      ['--workspace', 'shop', '--id', crypto.randomUUID()],
+      ['--workspace', 'a b'],
+      ['--delay', '1e300'],
+      ['--placement', 'runner'],
+      ['--placement', 'runner', '--pool', '*'],
+    ]) {
+      expect(await start(...wrong)).toMatchObject({ exitCode: 2, error: { code: 'SF610' } })
+    }
+    expect((await look('runs', 'list', '--limit', '1000')).runs).toHaveLength(before)
   })
 })
 

@@ -11,4 +11,3 @@ export type { ApiTokenRecord, NewApiToken, ServerStore } from './store/server-st
 export type { Declarations } from './triggers/declarations.ts'
 export { declarationsJsonSchema } from './triggers/declarations.ts'
 export { loadDeclarations } from './triggers/load-declarations.ts'
-export { NAME_PATTERN as WORKSPACE_PATTERN } from './workspace.ts'

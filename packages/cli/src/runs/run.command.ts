@@ -13,6 +13,7 @@ import { checkedInput } from './checked-input.ts'
 import { chooseFlow } from './choose-flow.ts'
 import { EventFollower } from './event-follower.ts'
 import { createEngine, executeRun, requireRun } from './execute-run.ts'
+import { nameArgument } from './name-argument.ts'
 import { checkRunId } from './run-id-argument.ts'
 import { describeRun, showOutcome } from './run-outcome.ts'
 import { RunProgress } from './run-progress.ts'
@@ -48,8 +49,12 @@ export function addRunCommand(program: Command, outputFor: OutputFor): void {
     .option('--resume <run>', 'go on with this run; nothing that it has completed runs again')
     .option('--id <uuid>', 'the id of the run; one that exists already goes on')
     .option('--idempotency-key <key>', 'the same key again is the same run')
-    .option('--pool <name>', 'the runners that may go on with it when it is given back (default: any)')
-    .option('--workspace <name>', 'the workspace of the run', DEFAULT_WORKSPACE)
+    .option(
+      '--pool <name>',
+      'the runners that may go on with it when it is given back (default: any)',
+      nameArgument('--pool'),
+    )
+    .option('--workspace <name>', 'the workspace of the run', nameArgument('--workspace'), DEFAULT_WORKSPACE)
     .option('--memory', 'keep nothing: the run ends with this process')
     .option('--wait', 'stay while the run waits for somebody, and go on then')
     .option('--events', 'with --json: print each event as a line before')

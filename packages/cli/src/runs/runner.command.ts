@@ -9,6 +9,7 @@ import type { Output, OutputFor } from '../output/output.ts'
 import { survivingStrayFailures } from '../output/stray-failures.ts'
 import { untilInterrupted } from '../output/until-interrupted.ts'
 import { loadFlows } from '../project/load-flows.ts'
+import { nameArgument } from './name-argument.ts'
 import { type RunStore, withRunStore } from './run-store.ts'
 
 interface RunnerCommandOptions {
@@ -25,7 +26,7 @@ export function addRunnerCommand(program: Command, outputFor: OutputFor): void {
     .command('runner')
     .description('Claim queued runs of these flows and execute them, until Ctrl-C or SIGTERM: then drain.')
     .argument('[modules...]', 'the files with the flows (default: those in the folder _flows)')
-    .option('--pool <name>', 'claim runs of this pool too (default: only those of none)')
+    .option('--pool <name>', 'claim runs of this pool too (default: only those of none)', nameArgument('--pool'))
     .option('--concurrency <runs>', 'runs that are executed at once', String(RUNNER_CONCURRENCY))
     .option(
       '--drain-timeout <seconds>',

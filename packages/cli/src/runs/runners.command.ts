@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import type { Output, OutputFor } from '../output/output.ts'
 import { formatDuration, textTable } from '../output/text-table.ts'
 import { scopeOf } from './all-runs.ts'
+import { nameArgument } from './name-argument.ts'
 import { pageSize } from './page-size.ts'
 import { withRunStore } from './run-store.ts'
 
@@ -17,7 +18,7 @@ export function addRunnersCommand(program: Command, outputFor: OutputFor): void 
   program
     .command('runners')
     .description('List the runners of the last day, the runs that they hold, and queued runs that none of them serves.')
-    .option('--workspace <name>', 'runs of this workspace only (default: of all)')
+    .option('--workspace <name>', 'runs of this workspace only (default: of all)', nameArgument('--workspace'))
     .option('--limit <runs>', 'how many runs of each kind at most', '20')
     .option('--json', 'print one JSON object')
     .action((options: RunnersOptions) => runRunners(options, outputFor(options)))

@@ -1,6 +1,14 @@
 import { ENDED_STATUSES, RUN_STATUSES, type RunStatus } from '@starflow/engine'
 import { StarflowError } from '@starflow/errors'
-import { PLACEMENTS, type Placement, type RunDetail, type RunSummary } from '@starflow/server/runs'
+import {
+  PLACEMENTS,
+  type Placement,
+  type RunDetail,
+  type RunSummary,
+  TASK_STATUSES,
+  type TaskState,
+  type TaskView,
+} from '@starflow/server/runs'
 import type { Command } from 'commander'
 import type { DatabaseOptions } from '../database/open-database.ts'
 import { CommandEnded } from '../output/command-ended.ts'
@@ -11,6 +19,7 @@ import { untilInterrupted } from '../output/until-interrupted.ts'
 import { type AllRuns, ofRun, scopeOf, withAllRuns, withRunOptions } from './all-runs.ts'
 import { EventFollower } from './event-follower.ts'
 import { pause } from './execute-run.ts'
+import { nameArgument } from './name-argument.ts'
 import { pageSize } from './page-size.ts'
 import { readRunEvents } from './run-events.ts'
 import { checkRunId } from './run-id-argument.ts'
@@ -28,22 +37,34 @@ interface ListOptions extends RunOptions {
   readonly status?: string
   readonly placement?: string
   readonly search?: string
+  readonly from?: string
+  readonly to?: string
+  readonly env?: string
   readonly workspace?: string
   readonly limit: string
   readonly before?: string
+}
+
+interface TasksOptions extends RunOptions {
+  readonly status?: string
+  readonly after?: string
+  readonly limit: string
 }
 
 /** Adds `starflow runs …`. */
 export function addRunsCommands(program: Command, outputFor: OutputFor): void {
   const runs = program
     .command('runs')
-    .description('Runs, on step queues and on runners: list, show, watch, cancel, retry.')
+    .description('Runs, on step queues and on runners: list, show, tasks, watch, cancel, retry.')
   withRunOptions(runs.command('list').description('List runs, the newest first, page by page.'))
     .option('--flow <slug>', 'of this flow only')
     .option('--status <status>', `one of ${RUN_STATUSES.join(', ')}`)
     .option('--placement <where>', `one of ${PLACEMENTS.join(', ')} (default: both)`)
     .option('--search <text>', 'the beginning of an id, or a part of flow slug or error')
-    .option('--workspace <name>', 'of this workspace only (default: of all)')
+    .option('--from <instant>', 'made at this instant or later: 2026-01-31, or 2026-01-31T18:00:00Z')
+    .option('--to <instant>', 'made before this instant')
+    .option('--env <name>', 'of this environment only (default: of all)', nameArgument('--env'))
+    .option('--workspace <name>', 'of this workspace only (default: of all)', nameArgument('--workspace'))
     .option('--limit <runs>', 'how many at most', '20')
     .option('--before <cursor>', 'the page after the one that gave this cursor')
     .action((options: ListOptions) => list(options, outputFor(options)))
@@ -53,6 +74,19 @@ export function addRunsCommands(program: Command, outputFor: OutputFor): void {
       .description('Show a run with its steps, what it waits for, and how it ended.')
       .argument('<run>', 'its id'),
   ).action((runId: string, options: RunOptions) => show(checkRunId(runId), options, outputFor(options)))
+  withRunOptions(
+    runs
+      .command('tasks')
+      .description('List the tasks of a step with their attempts and errors; of a map, one for each element.')
+      .argument('<run>', 'its id')
+      .argument('<step>', 'the slug of the step'),
+  )
+    .option('--status <status>', `one of ${TASK_STATUSES.join(', ')}`)
+    .option('--limit <tasks>', 'how many at most', '20')
+    .option('--after <index>', 'the page behind the task with this index')
+    .action((runId: string, step: string, options: TasksOptions) =>
+      tasks(checkRunId(runId), step, options, outputFor(options)),
+    )
   withRunOptions(
     runs
       .command('watch')
@@ -85,10 +119,11 @@ export function addRunsCommands(program: Command, outputFor: OutputFor): void {
 
 async function list(options: ListOptions, output: Output): Promise<void> {
   const query = {
-    ...{ flowSlug: options.flow, search: options.search, cursor: options.before, env: undefined },
+    ...{ flowSlug: options.flow, search: options.search, cursor: options.before, env: options.env },
     statuses: options.status === undefined ? undefined : [oneOf<RunStatus>('--status', options.status, RUN_STATUSES)],
     placement: options.placement === undefined ? undefined : oneOf('--placement', options.placement, PLACEMENTS),
-    ...{ createdFrom: undefined, createdBefore: undefined, limit: pageSize(options.limit) },
+    ...{ createdFrom: instant('--from', options.from), createdBefore: instant('--to', options.to) },
+    limit: pageSize(options.limit),
   }
   const { runs, next, gap } = await withAllRuns(options, async ({ runs, gap }) => ({
     ...(await runs.list(scopeOf(options.workspace), query)),
@@ -111,9 +146,10 @@ async function list(options: ListOptions, output: Output): Promise<void> {
 
 /** Without inputs and outputs, which may be long; `show` has them. */
 function listed(run: RunSummary) {
-  const { runId, flow, placement, workspace, status, claimState, startedAt, endedAt, leasedBy, error } = run
+  const { runId, flow, placement, workspace, env, pool, status, claimState, createdAt, startedAt, endedAt } = run
+  const { leasedBy, error } = run
   return {
-    ...{ runId, flow, placement, workspaceId: workspace, status, claimState, startedAt },
+    ...{ runId, flow, placement, workspaceId: workspace, env, pool, status, claimState, createdAt, startedAt },
     ...{ completedAt: status === 'cancelled' ? null : endedAt, endedAt },
     durationMs: startedAt === null || endedAt === null ? null : Date.parse(endedAt) - Date.parse(startedAt),
     ...{ runner: leasedBy, error },
@@ -125,12 +161,13 @@ async function show(runId: string, options: RunOptions, output: Output): Promise
     const run = await readRun(all, runId)
     const { status, leasedBy, leaseUntil, queuedAt, cancelReason } = run
     const [input, result] = [await inFull(all, run, 'input'), await inFull(all, run, 'output')]
-    const steps = run.steps.map((step) => stepProgress(step, status))
+    const steps = run.steps.map((view) => ({ ...stepProgress(view, status), view }))
     const waits = openWaitsOf(run)
     output.result({
       run: { ...listed(run), input, output: result, queuedAt, leaseUntil, cancelReason },
-      steps: steps.map(({ slug, state, isMap, done, total, reason }) => ({
-        ...{ step: slug, state, reason: reason ?? null },
+      steps: steps.map(({ view, state, isMap, done, total, reason }) => ({
+        ...view,
+        ...{ state, reason: reason ?? null },
         ...(isMap ? { completedElements: done, elements: total ?? null } : {}),
       })),
       waits,
@@ -143,6 +180,32 @@ async function show(runId: string, options: RunOptions, output: Output): Promise
     if (cancelReason !== null) output.line(`Cancelled: ${cancelReason}`)
     if (result !== null) output.line(JSON.stringify(result, null, 2))
   })
+}
+
+async function tasks(runId: string, step: string, options: TasksOptions, output: Output): Promise<void> {
+  const limit = pageSize(options.limit)
+  const page = {
+    after: options.after === undefined ? undefined : taskIndex(options.after),
+    status: options.status === undefined ? undefined : oneOf<TaskState>('--status', options.status, TASK_STATUSES),
+    // One more tells whether there is another page.
+    limit: limit + 1,
+  }
+  const found = await withAllRuns(options, (all) => ofRun(all, runId, () => all.runs.tasks('every', runId, step, page)))
+  const shown = found.slice(0, limit)
+  const next = found.length > limit ? shown.at(-1)!.task : null
+  output.result({ runId, step, tasks: shown, next })
+  if (shown.length === 0) return output.line('There is no such task.')
+  const columns = ['task', 'status', 'attempts', 'started', 'took', 'worker', 'error'].map((title) => ({ title }))
+  for (const line of textTable(columns, shown.map(taskRow))) output.line(line)
+  if (next !== null) output.line(`\nMore: --after ${next}`)
+}
+
+function taskRow({ task, status, attempts, startedAt, endedAt, worker, error }: TaskView): string[] {
+  const tookMs = startedAt === null || endedAt === null ? null : Date.parse(endedAt) - Date.parse(startedAt)
+  return [
+    ...[String(task), status, String(attempts.length), startedAt ?? ''],
+    ...[tookMs === null ? '' : formatDuration(tookMs), worker ?? '', error?.split('\n')[0] ?? ''],
+  ]
 }
 
 const PLACES: Readonly<Record<Placement, string>> = { queue: 'step queues', runner: 'a runner' }
@@ -238,6 +301,30 @@ function notInState({ runId, status }: RunSummary, done: 'cancelled' | 'retried'
         : 'Only a run that failed or was cancelled is retried.',
     hint: `See it: npx starflow runs show ${runId}`,
     fields: { runId, status },
+  })
+}
+
+/** As the lists of both placements compare it. */
+function instant(option: string, text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  // What else a Date takes depends on the machine: "1", or "tomorrow 8".
+  const milliseconds = /^\d{4}-\d\d-\d\d(T|$)/.test(text) ? Date.parse(text) : Number.NaN
+  if (!Number.isNaN(milliseconds)) return new Date(milliseconds).toISOString()
+  throw new StarflowError({
+    code: 'SF610',
+    message: `${option} cannot be "${text}".`,
+    detail: 'An instant is a date, which begins at midnight UTC, or a date with a time and its offset.',
+    hint: `For example: ${option} 2026-01-31, or ${option} 2026-01-31T18:00:00Z`,
+  })
+}
+
+function taskIndex(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  throw new StarflowError({
+    code: 'SF610',
+    message: `--after cannot be "${text}".`,
+    detail: 'Tasks are counted from 0.',
+    hint: 'Give what the page before ended with, or leave it out.',
   })
 }
 

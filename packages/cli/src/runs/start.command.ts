@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { DEFAULT_ENV, DEFAULT_WORKSPACE } from '@starflow/engine'
 import { StarflowError } from '@starflow/errors'
+import { MAX_START_DELAY_MS } from '@starflow/server/runs'
 import type { Command } from 'commander'
 import { withDatabase } from '../database/open-database.ts'
 import type { Output, OutputFor } from '../output/output.ts'
@@ -8,6 +9,7 @@ import { loadFlows } from '../project/load-flows.ts'
 import { checkedInput } from './checked-input.ts'
 import { chooseFlow } from './choose-flow.ts'
 import { createEngine } from './execute-run.ts'
+import { nameArgument } from './name-argument.ts'
 import { checkRunId } from './run-id-argument.ts'
 import { withRunStore } from './run-store.ts'
 import { startTraced, withTracing } from './traced-start.ts'
@@ -21,7 +23,7 @@ interface StartOptions {
   readonly idempotencyKey?: string
   readonly pool?: string
   readonly delay?: string
-  readonly workspace: string
+  readonly workspace?: string
   readonly json?: boolean
 }
 
@@ -47,9 +49,13 @@ export function addStartCommand(program: Command, outputFor: OutputFor): void {
     )
     .option('--id <uuid>', 'the id of the run; the same again is the same run')
     .option('--idempotency-key <key>', 'the same key again is the same run')
-    .option('--pool <name>', 'with runner: which runners may claim it (default: any)')
-    .option('--delay <seconds>', 'with runner: not claimed before')
-    .option('--workspace <name>', 'with runner: the workspace of the run', DEFAULT_WORKSPACE)
+    .option('--pool <name>', 'with runner: which runners may claim it (default: any)', nameArgument('--pool'))
+    .option('--delay <seconds>', 'nothing of it begins before')
+    .option(
+      '--workspace <name>',
+      `the workspace of the run (default: "${DEFAULT_WORKSPACE}"; with queue: none)`,
+      nameArgument('--workspace'),
+    )
     .option('--json', 'print one JSON object')
     .action((module: string | undefined, options: StartOptions) => start(module, options, outputFor(options)))
 }
@@ -70,7 +76,8 @@ const STARTS: ReadonlyMap<string, (module: string | undefined, options: StartOpt
 )
 
 async function startOnRunner(module: string | undefined, options: StartOptions): Promise<StartedRun> {
-  const delayMs = options.delay === undefined ? undefined : seconds(options.delay) * 1000
+  if (options.databaseUrl !== undefined) throw notWith('--database-url', 'runner', NO_DATABASE_OF_RUNNERS)
+  const delayMs = delayOf(options)
   const flow = chooseFlow(await loadFlows(module === undefined ? [] : [module]), options.flow)
   const input = await checkedInput(flow, options.input)
   return await withRunStore(async (store) => {
@@ -80,7 +87,7 @@ async function startOnRunner(module: string | undefined, options: StartOptions):
       shutdownSignal: new AbortController().signal,
     })
     const { definitionId } = await engine.serve(flow)
-    const { workspace } = options
+    const { workspace = DEFAULT_WORKSPACE } = options
     const { runId, created } = await startTraced(
       store.resources.tracing,
       { flow: flow.slug, placement: 'runner', workspace },
@@ -96,32 +103,70 @@ async function startOnRunner(module: string | undefined, options: StartOptions):
 }
 
 async function startOnQueues(module: string | undefined, options: StartOptions): Promise<StartedRun> {
+  if (options.pool !== undefined)
+    throw notWith('--pool', 'queue', 'Pools are of runners; workers of step queues have none.')
+  if (options.workspace !== undefined && options.id !== undefined) throw notWith('--id', 'queue', NO_ID_IN_WORKSPACE)
+  const delayMs = delayOf(options) ?? 0
   const flow = chooseFlow(await loadFlows(module === undefined ? [] : [module]), options.flow)
   const input = await checkedInput(flow, options.input)
   const id = options.id === undefined ? null : checkRunId(options.id)
+  const { workspace, idempotencyKey = null } = options
+  const text = JSON.stringify(input)
   return await withTracing((tracing) =>
     withDatabase(options, async ({ sql }) => {
-      const { runId } = await startTraced(tracing, { flow: flow.slug, placement: 'queue' }, async (traceparent) => {
+      const startsFor = async (workspaceId: string, traceparent: string | null) => {
+        const [run] = await sql<[StartedOnQueues]>`
+          select run_id as "runId", created from starflow.start_queue_run(${workspaceId}, ${DEFAULT_ENV}, ${flow.slug},
+            ${text}::text::jsonb, ${idempotencyKey}, ${delayMs}, ${traceparent})`
+        return run
+      }
+      const startsForNobody = async (traceparent: string | null) => {
         // One statement is one transaction, in which the start finds the setting; the slug waits for it.
-        const [run] = await sql<[{ runId: string }]>`
+        const [run] = await sql<[StartedOnQueues]>`
           select s.run_id as "runId"
           from (select set_config('pgflow.traceparent', ${traceparent ?? ''}, true)) c(traceparent)
           cross join lateral pgflow.start_flow(case when c.traceparent is not null then ${flow.slug} end,
-            ${JSON.stringify(input)}::text::jsonb, ${id}::uuid, ${options.idempotencyKey ?? null}) s`
+            ${text}::text::jsonb, ${id}::uuid, ${idempotencyKey},
+            case when ${delayMs}::float8 > 0 then pgflow.clock() + ${delayMs}::float8 * interval '1 millisecond' end) s`
         return run
-      })
-      return { runId, flow: flow.slug, placement: 'queue' }
+      }
+      const traced = { flow: flow.slug, placement: 'queue', workspace } as const
+      const started = await startTraced(tracing, traced, (traceparent) =>
+        workspace === undefined ? startsForNobody(traceparent) : startsFor(workspace, traceparent),
+      )
+      return { flow: flow.slug, placement: 'queue', ...started }
     }),
   )
 }
 
+/** Whether this start made the run is known of runs of a workspace alone. */
+type StartedOnQueues = Pick<StartedRun, 'runId' | 'created'>
+
+const NO_DATABASE_OF_RUNNERS =
+  'Where runs of runners are kept is said by the environment: SUPABASE_URL and its key, else a file.'
+const NO_ID_IN_WORKSPACE = 'A run on step queues that belongs to a workspace is given its id.'
+
+/** What would be ignored is refused. */
+function notWith(option: string, placement: 'runner' | 'queue', detail: string): StarflowError {
+  return new StarflowError({
+    code: 'SF610',
+    message: `${option} does not go with this start in placement ${placement}.`,
+    detail,
+    hint: 'Leave it out. See: npx starflow start --help',
+  })
+}
+
+function delayOf({ delay }: StartOptions): number | undefined {
+  return delay === undefined ? undefined : Math.round(seconds(delay) * 1000)
+}
+
 function seconds(text: string): number {
   const value = Number(text)
-  if (text.trim() !== '' && Number.isFinite(value) && value >= 0) return value
+  if (text.trim() !== '' && value >= 0 && value * 1000 <= MAX_START_DELAY_MS) return value
   throw new StarflowError({
     code: 'SF610',
     message: `--delay cannot be "${text}".`,
-    detail: 'A delay is a number of seconds, from 0.',
+    detail: `A delay is a number of seconds, from 0 to ${MAX_START_DELAY_MS / 1000}.`,
     hint: 'For example: --delay 90',
   })
 }

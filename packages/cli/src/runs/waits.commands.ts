@@ -13,6 +13,7 @@ import type { Output, OutputFor } from '../output/output.ts'
 import { textTable } from '../output/text-table.ts'
 import { type AllRuns, ofRun, scopeOf, withAllRuns, withRunOptions } from './all-runs.ts'
 import { readJsonArgument } from './json-argument.ts'
+import { nameArgument } from './name-argument.ts'
 import { pageSize } from './page-size.ts'
 import { checkRunId } from './run-id-argument.ts'
 
@@ -36,7 +37,7 @@ export function addWaitsCommands(program: Command, outputFor: OutputFor): void {
     waits
       .command('list')
       .description('List the waits that stand open, the oldest first.')
-      .option('--workspace <name>', 'of this workspace only (default: of all)')
+      .option('--workspace <name>', 'of this workspace only (default: of all)', nameArgument('--workspace'))
       .option('--limit <waits>', 'how many at most', '20'),
   ).action((options: ListOptions) => list(options, outputFor(options)))
   for (const [name, approved] of [

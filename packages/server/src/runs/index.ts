@@ -1,5 +1,6 @@
 export { type RunPlaces, runDirectoryOn } from '../adapters/run-directory-on.ts'
-export type { Scope } from '../workspace.ts'
+export { MAX_START_DELAY_MS } from '../numbers.ts'
+export { NAME_PATTERN, type Scope } from '../workspace.ts'
 export { placementOfToken, type RunDirectory } from './run-directory.ts'
 export {
   type OpenWait,
@@ -10,5 +11,8 @@ export {
   type RunEventView,
   type RunSummary,
   type StepView,
+  TASK_STATUSES,
+  type TaskState,
+  type TaskView,
 } from './run-placement.ts'
 export { readLeases, readRunners, readUnservedRuns, type UnservedView } from './runner-views.ts'
