@@ -4144,24 +4144,29 @@ comment on function pgflow.release_tasks(uuid, jsonb) is
 
 -- 50_recovery/repair_liveness.sql
 -- Sends a lost message again, once however many call it at once: of queued tasks, and of started ones past their recovery
--- boundary, which are recovered in the same call. Takes their runs in id order first, like a settlement.
+-- boundary, which are recovered in the same call. Keeps deletions away first, since it looks at queues before it locks runs, and
+-- a deletion locks runs before it drops queues; a flow that is being deleted already is left. Then takes the runs in id order, like
+-- a settlement.
 create function pgflow.repair_liveness()
 returns integer
 language plpgsql
 set search_path = ''
 as $$
 declare
+  v_flow_slugs text[] := array(
+    select f.flow_slug from pgflow.flows f where pg_try_advisory_xact_lock_shared(pgflow._deletion_lock(f.flow_slug)));
   v_runs uuid[];
   v_lost pgflow.step_tasks[];
   v_sent integer;
 begin
   select array_agg(l.run_id) into v_runs from (
     select r.run_id from pgflow.runs r
-    where r.run_id in (select a.run_id from pgflow.liveness_audit a where a.kind = 'task') and r.status not in ('completed', 'failed', 'cancelled')
+    where r.run_id in (select a.run_id from pgflow.liveness_audit a where a.kind = 'task')
+      and r.flow_slug = any (v_flow_slugs) and r.status not in ('completed', 'failed', 'cancelled')
     order by r.run_id for no key update
   ) l;
   perform pgflow._advance_message_ids(q.queue_name)
-  from (select distinct s.queue_name from pgflow.steps s order by 1) q
+  from (select distinct s.queue_name from pgflow.steps s where s.flow_slug = any (v_flow_slugs) order by 1) q
   where exists (select from pgmq.list_queues() l where lower(l.queue_name) = q.queue_name);
   -- Read again under the locks: somebody else may have repaired or settled them meanwhile.
   select array_agg(t) into v_lost
@@ -5225,7 +5230,8 @@ comment on function pgflow.prune_workers() is 'Deletes workers that were last he
 create view pgflow.queue_coverage as
   with queues as (
     select q.queue_name, d.depth, d.oldest_age
-    from (select distinct s.queue_name from pgflow._routes s) q
+    -- In the order in which a deletion drops them: else each could wait for a queue that the other has.
+    from (select distinct s.queue_name from pgflow._routes s order by s.queue_name) q
     left join lateral pgflow._queue_depth(q.queue_name) d on true
   ), live as (
     -- A released worker writes the slug of its flow, in its own case, as the name of its queue.
@@ -5410,7 +5416,8 @@ comment on function pgflow.track_worker_function(text, text) is 'Makes a worker 
 -- 60_worker/unsupported_messages.sql
 create view pgflow.unsupported_messages as
   select q.queue_name, m.msg_id as message_id, m.read_ct as read_count, m.enqueued_at, m.vt as visible_at
-  from (select distinct s.queue_name from pgflow._routes s) q
+  -- In the order in which a deletion drops them: else each could wait for a queue that the other has.
+  from (select distinct s.queue_name from pgflow._routes s order by s.queue_name) q
   cross join lateral pgflow._messages_without_task(q.queue_name) m;
 comment on view pgflow.unsupported_messages is 'Messages in Starflow''s queues that no task knows, without their bodies: sent by hand, or left by something else.';
 
@@ -7356,13 +7363,14 @@ language sql stable
 set search_path = ''
 as $$
   with live as (
-    select w.queue_name, count(*) as workers from pgflow.workers w
-    where w.stopped_at is null and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w) group by w.queue_name
+    select lower(w.queue_name) as queue_name, count(*) as workers from pgflow.workers w
+    where w.stopped_at is null and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w) group by 1
   ), fenced as (
     select f.queue_name, not bool_or(f.enabled) as is_fenced from pgflow._queue_functions f group by f.queue_name
   ), queue as materialized (
     select q.queue_name, m.*, coalesce(l.workers, 0) as live_workers, coalesce(f.is_fenced, false) as is_fenced
-    from (select queue_name from pgflow._routes union select queue_name from pgflow.worker_function_queues) q
+    -- In the order in which a deletion drops them: else each could wait for a queue that the other has.
+    from (select queue_name from pgflow._routes union select queue_name from pgflow.worker_function_queues order by queue_name) q
     cross join lateral pgflow._queue_measures(q.queue_name) m
     left join live l on l.queue_name = q.queue_name
     left join fenced f on f.queue_name = q.queue_name
@@ -7714,9 +7722,11 @@ begin
       from (select r.queue_name, r.flow_slug, r.step_index, r.flow_slug || '.' || r.step_slug as step from pgflow._routes r
             union all select f.queue_name, null, null, null from pgflow.worker_function_queues f) q
       group by q.queue_name
+      -- As a deletion drops them: else each could wait for a queue that the other has.
+      order by q.queue_name
     ), live as (
-      select w.queue_name, count(*)::integer as live_workers from pgflow.workers w
-      where w.stopped_at is null and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w) group by w.queue_name
+      select lower(w.queue_name) as queue_name, count(*)::integer as live_workers from pgflow.workers w
+      where w.stopped_at is null and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w) group by 1
     ), functions as (
       select f.queue_name, array_agg(f.function_name order by f.function_name) as function_names, not bool_or(f.enabled) as is_fenced,
              string_agg(distinct f.fence, '; ') as fence

@@ -3,7 +3,8 @@
 create view pgflow.queue_coverage as
   with queues as (
     select q.queue_name, d.depth, d.oldest_age
-    from (select distinct s.queue_name from pgflow._routes s) q
+    -- In the order in which a deletion drops them: else each could wait for a queue that the other has.
+    from (select distinct s.queue_name from pgflow._routes s order by s.queue_name) q
     left join lateral pgflow._queue_depth(q.queue_name) d on true
   ), live as (
     -- A released worker writes the slug of its flow, in its own case, as the name of its queue.

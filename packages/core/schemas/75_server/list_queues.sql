@@ -14,9 +14,11 @@ begin
       from (select r.queue_name, r.flow_slug, r.step_index, r.flow_slug || '.' || r.step_slug as step from pgflow._routes r
             union all select f.queue_name, null, null, null from pgflow.worker_function_queues f) q
       group by q.queue_name
+      -- As a deletion drops them: else each could wait for a queue that the other has.
+      order by q.queue_name
     ), live as (
-      select w.queue_name, count(*)::integer as live_workers from pgflow.workers w
-      where w.stopped_at is null and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w) group by w.queue_name
+      select lower(w.queue_name) as queue_name, count(*)::integer as live_workers from pgflow.workers w
+      where w.stopped_at is null and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w) group by 1
     ), functions as (
       select f.queue_name, array_agg(f.function_name order by f.function_name) as function_names, not bool_or(f.enabled) as is_fenced,
              string_agg(distinct f.fence, '; ') as fence

@@ -84,6 +84,38 @@ test('a settlement that waits for a deletion finds no task', async () => {
   expect((await settling.end).map((result) => result.reason)).toEqual(['unknown task'])
 })
 
+test('a deletion that waits for a repair holds nothing that the repair needs', async () => {
+  const flow = await compile()
+  await flow.start(1)
+  const repair = (connection: Actor['sql']) => connection`select pgflow.repair_liveness() as sent`
+  const repairing = await new Actor(database).hold(async (_, connection) => {
+    await repair(connection)
+    const deleting = await new Actor(database).waits((_core, other) => remove(other))
+    // Only now has the repair a reason to lock the run.
+    await connection`delete from pgmq.q_doomed__a`
+    return { deleting, sent: await repair(connection) }
+  })
+  expect(repairing.result.sent).toEqual([{ sent: 1 }])
+  await repairing.commit()
+  await repairing.result.deleting.end
+  expect(await remains()).toEqual(NOTHING)
+})
+
+test('a repair during a deletion leaves that flow, and puts others right', async () => {
+  await (await compile()).start(1)
+  const other = await CompiledFlow.compileShape(sql, 'spared', shape({ a: {} }))
+  await other.start(1)
+  await sql`delete from pgmq.q_spared__a`
+  const deleting = await new Actor(database).hold((_, connection) => remove(connection))
+  const repairing = await new Actor(database).waits(
+    (_, connection) => connection`select pgflow.repair_liveness() as sent`,
+  )
+  await deleting.commit()
+  expect(await repairing.end).toEqual([{ sent: 1 }])
+  await sql`select pgflow.delete_flow_and_data('spared')`
+  expect(await remains()).toEqual(NOTHING)
+})
+
 test('starts, claims and settlements during deletions and compiles end in clean errors, and leave nothing behind', async () => {
   const deadline = Date.now() + 4_000
   const errors = new Map<string, string>()
@@ -125,10 +157,11 @@ test('starts, claims and settlements during deletions and compiles end in clean 
     })
   })
   try {
-    while (Date.now() < deadline) {
+    // However slow the machine is: enough of both must have met.
+    const isEnough = () => Date.now() >= deadline && counts.deleted > 3 && counts.completed > 50
+    while (!isEnough()) {
       const before = counts.completed
-      while (counts.completed < before + 30 && Date.now() < deadline)
-        await new Promise((resolve) => setImmediate(resolve))
+      while (counts.completed < before + 30 && !isEnough()) await new Promise((resolve) => setImmediate(resolve))
       await remove(sql)
       counts.deleted += 1
       await compile()
