@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { resolveDenoBinary } from '@starflow/local'
 import { afterEach, describe, expect, test } from 'vitest'
+import { applyGeneration, planGeneration } from '../src/functions/generation.ts'
+import { loadProject } from '../src/project/project.ts'
 import { SampleProject } from './support/sample-project.ts'
 
 const ORDERS = `
@@ -101,6 +103,17 @@ describe('starflow functions generate', () => {
     )
     expect(outcomes.map(({ functions }) => functions)).toEqual(outcomes.map(() => FUNCTIONS_OF_ORDERS))
     expect(readdirSync(join(project.root, 'supabase/functions')).toSorted()).toEqual(['_flows', ...FUNCTIONS_OF_ORDERS])
+  })
+
+  test('an edit of config.toml is kept that is saved while it is asked whether to go on', async () => {
+    const config = 'supabase/config.toml'
+    sample().write(config, 'project_id = "shop"\n')
+    const at = await loadProject(project.root)
+    const generation = await planGeneration(at)
+    project.write(config, 'project_id = "shop"\n\n[api]\nschemas = ["shop"]\n')
+    await applyGeneration(at, generation)
+    expect(project.read(config)).toContain('schemas = ["shop"]')
+    expect(project.read(config)).toContain('[functions.orders__pay]')
   })
 
   test('what a killed command left behind is removed, and what a living one uses is not', async () => {

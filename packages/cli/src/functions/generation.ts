@@ -83,13 +83,12 @@ export async function planGeneration(
   const functions = workerFunctions.map((each) => each.name)
   const taken = functions.filter((name) => isTaken(project, name))
   if (taken.length > 0) throw foldersTaken(project, taken)
-  const configFile = join(project.supabaseDir, 'config.toml')
   const files = [
     ...workerFunctions.flatMap((each) => [
       plan(join(project.functionsDir, each.name, 'index.ts'), workerFunctionSource(each)),
       plan(join(project.functionsDir, each.name, 'deno.json'), denoConfig),
     ]),
-    plan(configFile, withFunctionEntries(project, read(configFile), functions)),
+    planConfig(project, functions),
   ]
   return {
     flowSlugs: flows.map(({ flowSlug }) => flowSlug),
@@ -106,7 +105,11 @@ export async function planGeneration(
  */
 export async function applyGeneration(project: Project, generation: Generation): Promise<void> {
   await withStaging(project, (staging) => {
-    const staged = generation.changed.map((file, at) => ({ file, from: join(staging, `${at}.staged`) }))
+    const staged = generation.changed.map((file, at) => ({
+      // This one is a person's too, who may have edited it while it was asked whether to go on.
+      file: file.path === configFile(project) ? planConfig(project, generation.functions) : file,
+      from: join(staging, `${at}.staged`),
+    }))
     for (const { file, from } of staged) writeFileSync(from, file.text)
     for (const { file, from } of staged) {
       mkdirSync(dirname(file.path), { recursive: true })
@@ -157,6 +160,16 @@ function removeIfEmpty(folder: string): void {
     // Something of a person's own is in it, or another command has removed it already.
     if (!['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
   }
+}
+
+function configFile(project: Project): string {
+  return join(project.supabaseDir, 'config.toml')
+}
+
+function planConfig(project: Project, functions: readonly string[]): PlannedFile {
+  const path = configFile(project)
+  const found = read(path)
+  return { path, found, text: withFunctionEntries(project, found, functions) }
 }
 
 function plan(path: string, text: string): PlannedFile {
