@@ -21,7 +21,7 @@ export const WRITE_RETRY_DELAY_MS = 100
 export const MAX_WRITE_RETRY_DELAY_MS = 5000
 /** Longest delay of a timer: setTimeout fires at once above it. */
 export const MAX_TIMER_MS = 2_147_483_647
-/** How long a wait token is good, when its wait has no timeout: seven days. */
+/** How much longer than its wait is open a wait token is good: seven days. */
 export const WAIT_TOKEN_LIFE_MS = 7 * 24 * 60 * 60 * 1000
 /** How many runs a runner executes at once, unless it is told otherwise. */
 export const RUNNER_CONCURRENCY = 10

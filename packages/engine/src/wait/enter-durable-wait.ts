@@ -97,7 +97,8 @@ export async function enterDurableWait(parts: DurableWaitParts): Promise<readonl
 function wakeOf({ run, flowSlug, waitHost, nowMs }: DurableWaitParts, step: PlannedStep): WaitWake {
   const { runId, workspaceId, env } = run
   const timeoutMs = timeoutMsOf(step)
-  const expiresAt = (nowMs() + (timeoutMs ?? WAIT_TOKEN_LIFE_MS)) / 1000
+  // Longer than the wait is open, as in SQL: who comes too late is told so, and a retry opens the wait again.
+  const expiresAt = (nowMs() + (timeoutMs ?? 0) + WAIT_TOKEN_LIFE_MS) / 1000
   const token = signWaitToken({ placement: 'runner', runId, stepSlug: step.slug, expiresAt }, waitHost.tokenKey)
   return { runId, flowSlug, nodeId: step.slug, workspaceId, env, timeoutMs, token }
 }
