@@ -73,7 +73,12 @@ export async function testServer(
     ...storage.env,
     ...env,
   }
-  const server = await startServer({ flows, env: whole, checkAnswers: true, log: recorder(log), ...options })
+  // A starflow.yaml of whoever tries things out in the repository is not the test's.
+  const hasTriggers = 'STARFLOW_CONFIG_FILE' in whole
+  const server = await startServer({
+    ...{ flows, env: whole, checkAnswers: true, log: recorder(log), hasTriggers },
+    ...options,
+  })
   afterAll(() => server.drain())
   const token = async (workspace: string) => {
     const opened = await openStorage(readConfig(whole).storage, 'starflow tests')
