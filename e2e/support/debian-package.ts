@@ -15,10 +15,10 @@ export function debianProgram(
   const find = () => candidates.find((path) => spawnSync(path, versionArgs).status === 0)
   const present = find()
   if (present !== undefined) return present
-  const install = () => asRoot('apt-get', 'install', '-y', '--no-install-recommends', packageName)
+  const install = () => aptGet('install', '-y', '--no-install-recommends', packageName)
   let result = install()
   if (result.status !== 0) {
-    asRoot('apt-get', 'update')
+    aptGet('update')
     result = install()
   }
   const installed = find()
@@ -28,7 +28,9 @@ export function debianProgram(
   )
 }
 
-function asRoot(...command: string[]) {
+/** As root, and one after the other: tests that run at the same time may each miss a package, and apt-get waits for nobody. */
+function aptGet(...args: string[]) {
+  const command = ['flock', '/var/lib/apt', 'apt-get', ...args]
   const [first = '', ...rest] = userInfo().uid === 0 ? command : ['sudo', '-n', ...command]
   return spawnSync(first, rest, { encoding: 'utf8', env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } })
 }
