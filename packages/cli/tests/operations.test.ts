@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import { mkdirSync, symlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { StarflowSql } from '@starflow/core'
 import { extractFlowShape, Flow, withStepQueues } from '@starflow/dsl'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, inject, test, vi } from 'vitest'
 import { testDatabase } from '../../../tests/support/test-database.ts'
 import { starflow } from './support/run-starflow.ts'
+import { SampleProject } from './support/sample-project.ts'
 
 const database = await testDatabase()
 const { sql } = database
@@ -112,6 +115,25 @@ describe('the database', () => {
       { check: 'pgmq', status: 'problem' },
       { check: 'clock', status: 'ok' },
     ])
+  })
+})
+
+test('a local platform that has yet to migrate its database is said to be still starting', async () => {
+  const project = new SampleProject({ 'supabase/config.toml': '' })
+  const postgres = join(project.root, '.starflow/dev/postgres')
+  mkdirSync(dirname(postgres), { recursive: true })
+  symlinkSync(dirname(inject('testServer').logFile), postgres)
+  vi.spyOn(process, 'cwd').mockReturnValue(project.root)
+  const { stdout } = await starflow('coverage', '--json').finally(() => {
+    vi.restoreAllMocks()
+    project.dispose()
+  })
+  expect(JSON.parse(stdout)).toMatchObject({
+    error: {
+      code: 'SF403',
+      message: expect.stringContaining('"starflow dev" is still starting'),
+      hint: expect.any(String),
+    },
   })
 })
 

@@ -19,6 +19,16 @@ export function notMigrated(detail: string, cause?: unknown): StarflowError {
   })
 }
 
+/** @returns SF403 for the database of a local platform, which migrates it at its start */
+export function stillStarting(platform: string, detail: string): StarflowError {
+  return new StarflowError({
+    code: 'SF403',
+    message: `"${platform}" is still starting: its database has yet to be migrated.`,
+    detail,
+    hint: `Run the command again when it is ready. If it was killed, start it again: npx ${platform}`,
+  })
+}
+
 /**
  * @param restart the command that starts the local platform which the database is of
  * @returns SF403 for a database with Starflow, though not with all that this command line asks it for

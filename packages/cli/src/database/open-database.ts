@@ -4,7 +4,7 @@ import { withBuiltInArrays } from '@starflow/core'
 import { StarflowError } from '@starflow/errors'
 import postgres, { type Sql } from 'postgres'
 import { loadProject, type Project } from '../project/project.ts'
-import { isMissingInSchema, notMigrated, otherSchemaVersion } from './not-migrated.ts'
+import { isMissingInSchema, notMigrated, otherSchemaVersion, stillStarting } from './not-migrated.ts'
 
 /** What every command that talks to a database can be told. */
 export interface DatabaseOptions {
@@ -38,7 +38,7 @@ export async function withDatabase<T>(
   const platform = source.startsWith('starflow ') ? source.slice('starflow '.length) : findLocalPlatform(url, project)
   const sql = connect(url, 'starflow')
   try {
-    await check(sql, url, options.mayBeEmpty === true)
+    await check(sql, { url, source }, options.mayBeEmpty === true)
     return await work({ sql, url, source, isLocalPlatform: platform !== undefined })
   } catch (error) {
     if (!isMissingInSchema(error)) throw error
@@ -99,7 +99,7 @@ function findLocalPlatform(url: string, project: Project): string | undefined {
   })
 }
 
-async function check(sql: Sql, url: string, mayBeEmpty: boolean): Promise<void> {
+async function check(sql: Sql, { url, source }: Pick<Database, 'url' | 'source'>, mayBeEmpty: boolean): Promise<void> {
   let isInstalled: boolean
   try {
     const [row] = await sql<[{ isInstalled: boolean }]>`
@@ -109,7 +109,8 @@ async function check(sql: Sql, url: string, mayBeEmpty: boolean): Promise<void> 
     throw unreachable(url, error)
   }
   if (isInstalled || mayBeEmpty) return
-  throw notMigrated(`Looked in ${withoutPassword(url)} for the schema pgflow.`)
+  const detail = `Looked in ${withoutPassword(url)} for the schema pgflow.`
+  throw source.startsWith('starflow ') ? stillStarting(source, detail) : notMigrated(detail)
 }
 
 function parsed<T>(url: string, work: () => T): T {
