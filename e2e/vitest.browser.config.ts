@@ -6,7 +6,7 @@ export default defineConfig({
   test: {
     root: fileURLToPath(new URL('..', import.meta.url)),
     include: ['e2e/browser/**/*.test.ts'],
-    globalSetup: ['./tests/support/global-setup.ts'],
+    globalSetup: ['./e2e/support/browser-setup.ts', './tests/support/global-setup.ts'],
     pool: 'forks',
     maxWorkers: 1,
     testTimeout: 60_000,

@@ -12,8 +12,12 @@ const FLAGS = [
   '--disable-sync',
 ]
 
-/** The system's Chromium, without a window; Debian's package where there is none. */
+/** Where the system's Chromium is; Debian's package is installed where there is none, which may take a minute. */
+export function findChromium(): string {
+  return debianProgram('chromium', ['/usr/bin/chromium', '/usr/bin/chromium-browser'])
+}
+
+/** The system's Chromium, without a window. */
 export async function startChromium(): Promise<Browser> {
-  const executablePath = debianProgram('chromium', ['/usr/bin/chromium', '/usr/bin/chromium-browser'])
-  return await chromium.launch({ executablePath, headless: true, args: FLAGS })
+  return await chromium.launch({ executablePath: findChromium(), headless: true, args: FLAGS })
 }

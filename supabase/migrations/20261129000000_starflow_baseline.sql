@@ -501,7 +501,7 @@ declare
 begin
   begin
     perform pgmq.validate_queue_name(p_queue_name);
-  exception when others then
+  exception when raise_exception then
     -- In its own words, which callers know; but they do not say whose queue it would be.
     get stacked diagnostics v_detail = pg_exception_detail, v_hint = pg_exception_hint;
     raise exception using errcode = sqlstate, message = sqlerrm,
@@ -728,12 +728,14 @@ returns integer
 language plpgsql
 set search_path = ''
 as $$
+declare
+  v_queues text[] := pgflow._flow_queues(p_flow_slug);
 begin
   update pgflow.workers w set deprecated_at = pgflow.clock()
-  where lower(w.queue_name) = any (pgflow._flow_queues(p_flow_slug))
+  where lower(w.queue_name) = any (v_queues)
     and w.deprecated_at is null and w.stopped_at is null;
   return (select count(*) from pgflow.workers w
-          where lower(w.queue_name) = any (pgflow._flow_queues(p_flow_slug))
+          where lower(w.queue_name) = any (v_queues)
             and pgflow._heartbeat_is_fresh(w));
 end $$;
 
@@ -1418,7 +1420,7 @@ create type pgflow.work_item as (
 );
 
 -- 40_run/01_tables.sql
--- Hot tables. Two rules keep a step at about 2.5 KB of WAL: no index, and no index predicate, on a column that changes
+-- Hot tables. Two rules keep a step at about 2.8 KB of WAL: no index, and no index predicate, on a column that changes
 -- while the row lives (every transition is then a HOT update; a fillfactor of 30 leaves room for three versions of each
 -- row on its page, as many as a task may have before the first is pruned), and no foreign key to flows or steps (each
 -- insert would share-lock one flows row: 51 K starts/s became 17.7 K).
@@ -1747,6 +1749,19 @@ begin
     perform pgflow._raise('SF204', 'Schedules need the extension pg_cron, which this database does not have.',
       'There is no table cron.job.',
       'Run: create extension pg_cron');
+  end if;
+end $$;
+
+-- 40_run/_check_idempotency_key.sql
+-- An index keeps the keys of runs, which takes no longer ones. Null is no key.
+create function pgflow._check_idempotency_key(p_flow_slug text, p_key text)
+returns void
+language plpgsql
+as $$
+begin
+  if octet_length(p_key) > 1024 then
+    perform pgflow._raise('SF203', format('The idempotency key for flow "%s" is too long.', p_flow_slug),
+      format('It has %s bytes; 1024 are allowed.', octet_length(p_key)), 'Use a shorter key, for example a hash of this one.');
   end if;
 end $$;
 
@@ -2676,8 +2691,8 @@ declare
   v_watched uuid[];
   v_event record;
 begin
-  -- One statement for what is nearly always so; the default of the setting is not all.
-  if coalesce(nullif(current_setting('pgflow.events', true), ''), (select s.value from pgflow.settings s where s.key = 'events'), '') <> 'all'
+  -- One statement for what is nearly always so; the default of the setting is not all. (The parameter is looked at only where it is allowed.)
+  if coalesce(substring(current_setting('pgflow.events', true) from '^(?:all|watched|off)$'), (select s.value from pgflow.settings s where s.key = 'events'), '') <> 'all'
     and not exists (select from pgflow.watched_runs) then
     return;
   end if;
@@ -3635,11 +3650,10 @@ declare
   v_started uuid;
   v_existing record;
 begin
-  -- An index keeps the keys, which takes no longer ones.
-  if octet_length(start_flow.idempotency_key) > 1024 then
-    perform pgflow._raise('SF203', format('The idempotency key for flow "%s" is too long.', start_flow.flow_slug),
-      format('It has %s bytes; 1024 are allowed.', octet_length(start_flow.idempotency_key)), 'Use a shorter key, for example a hash of this one.');
-  elsif start_at = 'infinity' then
+  if start_flow.idempotency_key is not null then
+    perform pgflow._check_idempotency_key(start_flow.flow_slug, start_flow.idempotency_key);
+  end if;
+  if start_at = 'infinity' then
     perform pgflow._raise('SF203', format('A run of flow "%s" cannot start at infinity.', start_flow.flow_slug),
       'It would be open for ever.', 'Give a moment, or leave start_at out.');
   end if;
@@ -5228,9 +5242,10 @@ comment on function pgflow.prune_workers() is 'Deletes workers that were last he
 -- Every persisted route beside the workers that serve it. Each queue is measured once, however many steps share it, and
 -- counted up to 1000: a full count of a long queue at every look would cost more than it tells.
 create view pgflow.queue_coverage as
-  with queues as (
+  with queues as materialized (
     select q.queue_name, d.depth, d.oldest_age
-    -- In the order in which a deletion drops them: else each could wait for a queue that the other has.
+    -- In the order in which a deletion drops them: else each could wait for a queue that the other has. Materialized, so that
+    -- no join comes in between.
     from (select distinct s.queue_name from pgflow._routes s order by s.queue_name) q
     left join lateral pgflow._queue_depth(q.queue_name) d on true
   ), live as (
@@ -6183,6 +6198,7 @@ as $$
 declare
   v_run starflow.workflow_runs;
 begin
+  perform pgflow._check_idempotency_key(enqueue_run.template_id, enqueue_run.idempotency_key);
   -- Whichever unique index is met: who inserts the same at this moment is waited for, and then found.
   insert into starflow.workflow_runs as r (
     id, template_id, workspace_id, env, input, definition_id, runner_pool, idempotency_key, status, claim_state, claim_state_at, created_at,
@@ -7362,17 +7378,21 @@ returns setof starflow.metric_sample
 language sql stable
 set search_path = ''
 as $$
-  with live as (
+  with measured as materialized (
+    select q.queue_name, m.*
+    -- In the order in which a deletion drops them: else each could wait for a queue that the other has. Materialized, so that
+    -- no join comes in between.
+    from (select queue_name from pgflow._routes union select queue_name from pgflow.worker_function_queues order by queue_name) q
+    cross join lateral pgflow._queue_measures(q.queue_name) m
+  ), live as (
     select lower(w.queue_name) as queue_name, count(*) as workers from pgflow.workers w
     where w.stopped_at is null and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w) group by 1
   ), fenced as (
     select f.queue_name, not bool_or(f.enabled) as is_fenced from pgflow._queue_functions f group by f.queue_name
-  ), queue as materialized (
-    select q.queue_name, m.*, coalesce(l.workers, 0) as live_workers, coalesce(f.is_fenced, false) as is_fenced
-    -- In the order in which a deletion drops them: else each could wait for a queue that the other has.
-    from (select queue_name from pgflow._routes union select queue_name from pgflow.worker_function_queues order by queue_name) q
-    cross join lateral pgflow._queue_measures(q.queue_name) m
-    left join live l on l.queue_name = q.queue_name
+  ), queue as (
+    select q.*, coalesce(l.workers, 0) as live_workers, coalesce(f.is_fenced, false) as is_fenced
+    from measured q
+    left join live l on l.queue_name = lower(q.queue_name)
     left join fenced f on f.queue_name = q.queue_name
   )
   select x.metric, jsonb_build_object('queue', q.queue_name), x.value
@@ -7722,8 +7742,14 @@ begin
       from (select r.queue_name, r.flow_slug, r.step_index, r.flow_slug || '.' || r.step_slug as step from pgflow._routes r
             union all select f.queue_name, null, null, null from pgflow.worker_function_queues f) q
       group by q.queue_name
-      -- As a deletion drops them: else each could wait for a queue that the other has.
       order by q.queue_name
+    ), looked_at as materialized (
+      -- In the order in which a deletion drops them: else each could wait for a queue that the other has. Materialized, so that
+      -- no join comes in between.
+      select q.queue_name, q.steps, m.depth, m.in_flight, m.oldest_age, m.archived_count, t.waiting_age, t.stalled, t.unsupported
+      from queue q
+      cross join lateral pgflow._queue_measures(q.queue_name) m
+      cross join lateral pgflow._queue_troubles(q.queue_name, q.steps is not null) t
     ), live as (
       select lower(w.queue_name) as queue_name, count(*)::integer as live_workers from pgflow.workers w
       where w.stopped_at is null and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w) group by 1
@@ -7732,14 +7758,12 @@ begin
              string_agg(distinct f.fence, '; ') as fence
       from pgflow._queue_functions f group by f.queue_name
     )
-    select q.queue_name, coalesce(q.steps, '{}'), m.depth, m.in_flight, m.oldest_age, t.waiting_age, coalesce(t.stalled, 0), t.unsupported,
+    select q.queue_name, coalesce(q.steps, '{}'), q.depth, q.in_flight, q.oldest_age, q.waiting_age, coalesce(q.stalled, 0), q.unsupported,
            coalesce(l.live_workers, 0), coalesce(f.function_names, '{}'), coalesce(f.is_fenced, false), f.fence,
-           case when m.archived_count >= s.archived_count
-                then (m.archived_count - s.archived_count) * 60 / extract(epoch from clock_timestamp() - s.sampled_at)::double precision end
-    from queue q
-    cross join lateral pgflow._queue_measures(q.queue_name) m
-    cross join lateral pgflow._queue_troubles(q.queue_name, q.steps is not null) t
-    left join live l on l.queue_name = q.queue_name
+           case when q.archived_count >= s.archived_count
+                then (q.archived_count - s.archived_count) * 60 / extract(epoch from clock_timestamp() - s.sampled_at)::double precision end
+    from looked_at q
+    left join live l on l.queue_name = lower(q.queue_name)
     left join functions f on f.queue_name = q.queue_name
     left join lateral (
       select x.sampled_at, x.archived_count from starflow.queue_samples x
@@ -8257,15 +8281,19 @@ declare
 begin
   for v_queue in
     select q.queue_name, s.sampled_at, s.archived_count,
-           (select count(*)::integer from pgflow.workers w where w.queue_name = q.queue_name and w.stopped_at is null
-              and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w)) as live_workers
-    from (select queue_name from pgflow._routes union select queue_name from pgflow.worker_function_queues) q
+           (select count(*)::integer from pgflow.workers w where lower(w.queue_name) = lower(q.queue_name) and w.stopped_at is null
+              and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w)) as live_workers, q.flow_slug
+    from (select u.queue_name, max(u.flow_slug) as flow_slug
+          from (select queue_name, flow_slug from pgflow._routes union all select queue_name, null from pgflow.worker_function_queues) u
+          group by u.queue_name) q
     left join lateral (
       select x.sampled_at, x.archived_count from starflow.queue_samples x
       where x.queue_name = q.queue_name order by x.sampled_at desc limit 1) s on true
     order by s.sampled_at nulls first, q.queue_name
   loop
     exit when clock_timestamp() > v_until;
+    -- Queues are looked at in the order of their age, which is not that in which a deletion drops them.
+    continue when v_queue.flow_slug is not null and not pg_try_advisory_xact_lock_shared(pgflow._deletion_lock(v_queue.flow_slug));
     select * into v_measures from pgflow._queue_measures(v_queue.queue_name);
     continue when v_measures.depth is null;
     v_done := v_measures.archived_count - v_queue.archived_count;
@@ -8345,6 +8373,7 @@ declare
   v_run_id uuid := pgflow.new_run_id();
   v_existing starflow.queue_runs;
 begin
+  perform pgflow._check_idempotency_key(start_queue_run.flow_slug, start_queue_run.idempotency_key);
   insert into starflow.queue_runs (run_id, workspace_id, env, flow_slug, idempotency_key, started_at)
   values (v_run_id, start_queue_run.workspace_id, start_queue_run.env, start_queue_run.flow_slug, start_queue_run.idempotency_key, pgflow.clock())
   on conflict do nothing;

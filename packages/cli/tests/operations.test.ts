@@ -124,8 +124,10 @@ test('a local platform that has yet to migrate its database is said to be still 
   mkdirSync(dirname(postgres), { recursive: true })
   symlinkSync(dirname(inject('testServer').logFile), postgres)
   vi.spyOn(process, 'cwd').mockReturnValue(project.root)
+  vi.stubEnv('DATABASE_URL', undefined)
   const { stdout } = await starflow('coverage', '--json').finally(() => {
     vi.restoreAllMocks()
+    vi.unstubAllEnvs()
     project.dispose()
   })
   expect(JSON.parse(stdout)).toMatchObject({

@@ -488,6 +488,14 @@ describe('which runs send events:', () => {
     })
   })
 
+  test('all where a parameter of the session says what is not allowed, and so nothing', async () => {
+    const flow = await compile({ a: {} })
+    const runId = randomUUID()
+    const client = database.connect({ settings: { 'pgflow.events': 'none' } })
+    await client`select pgflow.start_flow(${flow.slug}, '{}', ${runId})`.finally(() => client.end())
+    expect(await sentEventNames(sql, runId)).toEqual(['run:started', 'step:a:started'])
+  })
+
   test('nobody is told any longer when the watch is over', async () => {
     const flow = await compile({ a: {} })
     await during('watched', async () => {

@@ -54,7 +54,6 @@ describe('a setting', () => {
     await core.setSetting('local', 'off')
     const client = database.connect({ settings: { [`pgflow.${key}`]: wrong } })
     expect(await get(key, client)).toBe(value)
-    await client`select pgflow.requeue_stalled_tasks()`
     await client.end()
   })
 

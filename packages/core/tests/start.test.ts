@@ -134,6 +134,17 @@ describe('start_flow', () => {
     expect(await sql`select from pgflow.runs where flow_slug = ${flow.slug}`).toHaveLength(0)
   })
 
+  test('refuses an idempotency key that is too long wherever a run may be started', async () => {
+    const key = 'ü'.repeat(513)
+    const refused = [
+      await refusal(sql`select starflow.start_queue_run('w', 'prod', 'any', '{}', ${key})`),
+      await refusal(
+        sql`select starflow.enqueue_run(${randomUUID()}, 'any', 'w', 'prod', '{}', idempotency_key => ${key})`,
+      ),
+    ]
+    expect(refused.map(({ code }) => code)).toEqual(['SF203', 'SF203'])
+  })
+
   test('takes an idempotency key of the longest kind', async () => {
     const flow = await CompiledFlow.compileShape(sql, `keyed${++count}`, shape({ a: {} }))
     const key = Array.from({ length: 32 }, () => randomUUID().replaceAll('-', '')).join('')

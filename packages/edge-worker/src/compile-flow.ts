@@ -76,7 +76,7 @@ function nothingToRun(flowSlug: string): StarflowError {
     code: 'SF001',
     message: `Flow "${flowSlug}" has no step that a worker could run.`,
     detail: 'It has no steps at all, or only waits.',
-    hint: 'Add a step. A flow of waits alone needs no worker: it is compiled now, and its runs go on when they are resumed.',
+    hint: 'Add a step, under a new concrete slug. A flow of waits alone needs no worker: it is compiled now, and its runs go on when they are resumed.',
     fields: { flowSlug },
   })
 }

@@ -149,16 +149,23 @@ describe('startPostgres', () => {
     expect(findPostgres(server.dataDir)).toBeUndefined()
   })
 
-  test('a second start finds the data of the first', async () => {
+  test('a second start finds the data of the first, and removes what killed processes have left beside it', async () => {
     const given = options()
     const first = await startPostgres(given)
     await preparePlatform(first)
     await query(first.url(), 'create table kept as select 1 as one')
     const url = new URL(first.url())
     await first.stop()
+    const parent = path.dirname(given.dataDir)
+    const left = ['.data-draft-a', '.data-deleted-b'].map((name) => path.join(parent, name))
+    const used = path.join(parent, '.data-draft-c')
+    for (const folder of [...left, used]) fs.mkdirSync(folder)
+    const twoHoursAgo = new Date(Date.now() - 7_200_000)
+    for (const folder of left) fs.utimesSync(folder, twoHoursAgo, twoHoursAgo)
     const second = await start(given)
     expect(await query(second.url(), 'select one from kept')).toEqual([{ one: 1 }])
     expect(new URL(second.url()).password).toBe(url.password)
+    expect(fs.readdirSync(parent).toSorted()).toEqual(['.data-draft-c', 'data'])
   })
 
   test('installations are shared by data folders, and writing one never touches the package', async () => {
@@ -270,7 +277,7 @@ describe('a pid file that names another process by now', () => {
     const text = fs.readFileSync(file, 'utf8')
     await other.kill()
     process.kill(other.pid, 'SIGQUIT')
-    await expect.poll(() => processIdentity(other.pid)).toBeUndefined()
+    await expect.poll(() => processIdentity(other.pid), { timeout: 20_000 }).toBeUndefined()
     fs.writeFileSync(file, text.replace(/^\d+/, String(pid)))
     return given
   }

@@ -106,6 +106,9 @@ async function check(sql: Sql, { url, source }: Pick<Database, 'url' | 'source'>
       select to_regclass('pgflow.worker_function_queues') is not null as "isInstalled"`
     isInstalled = row.isInstalled
   } catch (error) {
+    // The roles of a new database come a moment after its server.
+    const isWithoutRoles = ['28P01', '28000'].includes(String((error as { code?: unknown }).code))
+    if (isWithoutRoles && source.startsWith('starflow ')) throw stillStarting(source, (error as Error).message)
     throw unreachable(url, error)
   }
   if (isInstalled || mayBeEmpty) return

@@ -83,7 +83,7 @@ async function runDev(options: DevOptions, output: Output): Promise<void> {
         log.show(event)
         if (event.type !== 'functions.reloaded' || platform === undefined) return
         const { sql } = platform
-        // One after the other: they share a staging folder.
+        // One after the other, so that what the last edit needs is written last.
         regeneration = regeneration.then(() => regenerate(generator, sql, log, output, interruption.signal))
       },
       mayRecreate: () => options.recreate === true || askYesOrNo(output, OTHER_MIGRATIONS, interruption.signal),

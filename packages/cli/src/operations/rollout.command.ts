@@ -64,6 +64,8 @@ async function runRollout(command: readonly string[], options: RolloutOptions, o
     })
   } catch (error) {
     if (!interruption.signal.aborted || isStarflowError(error, 'SF637')) throw error
+    // Only its waiting ends without a word of its own.
+    if (options.to !== undefined && (error as Error).name !== 'AbortError') throw error
     output.problem(interruptedWords(error, options))
     throw new CommandEnded(EXIT_CODES.interrupted)
   } finally {

@@ -308,7 +308,7 @@ function notInState({ runId, status }: RunSummary, done: 'cancelled' | 'retried'
 function instant(option: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined
   // What else a Date takes depends on the machine: "1", or "tomorrow 8".
-  const milliseconds = /^\d{4}-\d\d-\d\d(T|$)/.test(text) ? Date.parse(text) : Number.NaN
+  const milliseconds = /^\d{4}-\d\d-\d\d(T.*(Z|[+-]\d\d:\d\d))?$/.test(text) ? Date.parse(text) : Number.NaN
   if (!Number.isNaN(milliseconds)) return new Date(milliseconds).toISOString()
   throw new StarflowError({
     code: 'SF610',

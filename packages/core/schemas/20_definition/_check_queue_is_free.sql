@@ -13,7 +13,7 @@ declare
 begin
   begin
     perform pgmq.validate_queue_name(p_queue_name);
-  exception when others then
+  exception when raise_exception then
     -- In its own words, which callers know; but they do not say whose queue it would be.
     get stacked diagnostics v_detail = pg_exception_detail, v_hint = pg_exception_hint;
     raise exception using errcode = sqlstate, message = sqlerrm,

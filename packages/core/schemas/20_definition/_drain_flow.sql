@@ -5,11 +5,13 @@ returns integer
 language plpgsql
 set search_path = ''
 as $$
+declare
+  v_queues text[] := pgflow._flow_queues(p_flow_slug);
 begin
   update pgflow.workers w set deprecated_at = pgflow.clock()
-  where lower(w.queue_name) = any (pgflow._flow_queues(p_flow_slug))
+  where lower(w.queue_name) = any (v_queues)
     and w.deprecated_at is null and w.stopped_at is null;
   return (select count(*) from pgflow.workers w
-          where lower(w.queue_name) = any (pgflow._flow_queues(p_flow_slug))
+          where lower(w.queue_name) = any (v_queues)
             and pgflow._heartbeat_is_fresh(w));
 end $$;

@@ -1,4 +1,4 @@
--- Hot tables. Two rules keep a step at about 2.5 KB of WAL: no index, and no index predicate, on a column that changes
+-- Hot tables. Two rules keep a step at about 2.8 KB of WAL: no index, and no index predicate, on a column that changes
 -- while the row lives (every transition is then a HOT update; a fillfactor of 30 leaves room for three versions of each
 -- row on its page, as many as a task may have before the first is pruned), and no foreign key to flows or steps (each
 -- insert would share-lock one flows row: 51 K starts/s became 17.7 K).

@@ -12,8 +12,8 @@ declare
   v_watched uuid[];
   v_event record;
 begin
-  -- One statement for what is nearly always so; the default of the setting is not all.
-  if coalesce(nullif(current_setting('pgflow.events', true), ''), (select s.value from pgflow.settings s where s.key = 'events'), '') <> 'all'
+  -- One statement for what is nearly always so; the default of the setting is not all. (The parameter is looked at only where it is allowed.)
+  if coalesce(substring(current_setting('pgflow.events', true) from '^(?:all|watched|off)$'), (select s.value from pgflow.settings s where s.key = 'events'), '') <> 'all'
     and not exists (select from pgflow.watched_runs) then
     return;
   end if;

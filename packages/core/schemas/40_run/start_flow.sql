@@ -11,11 +11,10 @@ declare
   v_started uuid;
   v_existing record;
 begin
-  -- An index keeps the keys, which takes no longer ones.
-  if octet_length(start_flow.idempotency_key) > 1024 then
-    perform pgflow._raise('SF203', format('The idempotency key for flow "%s" is too long.', start_flow.flow_slug),
-      format('It has %s bytes; 1024 are allowed.', octet_length(start_flow.idempotency_key)), 'Use a shorter key, for example a hash of this one.');
-  elsif start_at = 'infinity' then
+  if start_flow.idempotency_key is not null then
+    perform pgflow._check_idempotency_key(start_flow.flow_slug, start_flow.idempotency_key);
+  end if;
+  if start_at = 'infinity' then
     perform pgflow._raise('SF203', format('A run of flow "%s" cannot start at infinity.', start_flow.flow_slug),
       'It would be open for ever.', 'Give a moment, or leave start_at out.');
   end if;

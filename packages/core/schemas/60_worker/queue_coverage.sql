@@ -1,9 +1,10 @@
 -- Every persisted route beside the workers that serve it. Each queue is measured once, however many steps share it, and
 -- counted up to 1000: a full count of a long queue at every look would cost more than it tells.
 create view pgflow.queue_coverage as
-  with queues as (
+  with queues as materialized (
     select q.queue_name, d.depth, d.oldest_age
-    -- In the order in which a deletion drops them: else each could wait for a queue that the other has.
+    -- In the order in which a deletion drops them: else each could wait for a queue that the other has. Materialized, so that
+    -- no join comes in between.
     from (select distinct s.queue_name from pgflow._routes s order by s.queue_name) q
     left join lateral pgflow._queue_depth(q.queue_name) d on true
   ), live as (

@@ -8,6 +8,7 @@ as $$
 declare
   v_run starflow.workflow_runs;
 begin
+  perform pgflow._check_idempotency_key(enqueue_run.template_id, enqueue_run.idempotency_key);
   -- Whichever unique index is met: who inserts the same at this moment is waited for, and then found.
   insert into starflow.workflow_runs as r (
     id, template_id, workspace_id, env, input, definition_id, runner_pool, idempotency_key, status, claim_state, claim_state_at, created_at,

@@ -14,8 +14,14 @@ begin
       from (select r.queue_name, r.flow_slug, r.step_index, r.flow_slug || '.' || r.step_slug as step from pgflow._routes r
             union all select f.queue_name, null, null, null from pgflow.worker_function_queues f) q
       group by q.queue_name
-      -- As a deletion drops them: else each could wait for a queue that the other has.
       order by q.queue_name
+    ), looked_at as materialized (
+      -- In the order in which a deletion drops them: else each could wait for a queue that the other has. Materialized, so that
+      -- no join comes in between.
+      select q.queue_name, q.steps, m.depth, m.in_flight, m.oldest_age, m.archived_count, t.waiting_age, t.stalled, t.unsupported
+      from queue q
+      cross join lateral pgflow._queue_measures(q.queue_name) m
+      cross join lateral pgflow._queue_troubles(q.queue_name, q.steps is not null) t
     ), live as (
       select lower(w.queue_name) as queue_name, count(*)::integer as live_workers from pgflow.workers w
       where w.stopped_at is null and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w) group by 1
@@ -24,14 +30,12 @@ begin
              string_agg(distinct f.fence, '; ') as fence
       from pgflow._queue_functions f group by f.queue_name
     )
-    select q.queue_name, coalesce(q.steps, '{}'), m.depth, m.in_flight, m.oldest_age, t.waiting_age, coalesce(t.stalled, 0), t.unsupported,
+    select q.queue_name, coalesce(q.steps, '{}'), q.depth, q.in_flight, q.oldest_age, q.waiting_age, coalesce(q.stalled, 0), q.unsupported,
            coalesce(l.live_workers, 0), coalesce(f.function_names, '{}'), coalesce(f.is_fenced, false), f.fence,
-           case when m.archived_count >= s.archived_count
-                then (m.archived_count - s.archived_count) * 60 / extract(epoch from clock_timestamp() - s.sampled_at)::double precision end
-    from queue q
-    cross join lateral pgflow._queue_measures(q.queue_name) m
-    cross join lateral pgflow._queue_troubles(q.queue_name, q.steps is not null) t
-    left join live l on l.queue_name = q.queue_name
+           case when q.archived_count >= s.archived_count
+                then (q.archived_count - s.archived_count) * 60 / extract(epoch from clock_timestamp() - s.sampled_at)::double precision end
+    from looked_at q
+    left join live l on l.queue_name = lower(q.queue_name)
     left join functions f on f.queue_name = q.queue_name
     left join lateral (
       select x.sampled_at, x.archived_count from starflow.queue_samples x

@@ -15,15 +15,19 @@ declare
 begin
   for v_queue in
     select q.queue_name, s.sampled_at, s.archived_count,
-           (select count(*)::integer from pgflow.workers w where w.queue_name = q.queue_name and w.stopped_at is null
-              and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w)) as live_workers
-    from (select queue_name from pgflow._routes union select queue_name from pgflow.worker_function_queues) q
+           (select count(*)::integer from pgflow.workers w where lower(w.queue_name) = lower(q.queue_name) and w.stopped_at is null
+              and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w)) as live_workers, q.flow_slug
+    from (select u.queue_name, max(u.flow_slug) as flow_slug
+          from (select queue_name, flow_slug from pgflow._routes union all select queue_name, null from pgflow.worker_function_queues) u
+          group by u.queue_name) q
     left join lateral (
       select x.sampled_at, x.archived_count from starflow.queue_samples x
       where x.queue_name = q.queue_name order by x.sampled_at desc limit 1) s on true
     order by s.sampled_at nulls first, q.queue_name
   loop
     exit when clock_timestamp() > v_until;
+    -- Queues are looked at in the order of their age, which is not that in which a deletion drops them.
+    continue when v_queue.flow_slug is not null and not pg_try_advisory_xact_lock_shared(pgflow._deletion_lock(v_queue.flow_slug));
     select * into v_measures from pgflow._queue_measures(v_queue.queue_name);
     continue when v_measures.depth is null;
     v_done := v_measures.archived_count - v_queue.archived_count;

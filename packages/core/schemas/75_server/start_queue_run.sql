@@ -11,6 +11,7 @@ declare
   v_run_id uuid := pgflow.new_run_id();
   v_existing starflow.queue_runs;
 begin
+  perform pgflow._check_idempotency_key(start_queue_run.flow_slug, start_queue_run.idempotency_key);
   insert into starflow.queue_runs (run_id, workspace_id, env, flow_slug, idempotency_key, started_at)
   values (v_run_id, start_queue_run.workspace_id, start_queue_run.env, start_queue_run.flow_slug, start_queue_run.idempotency_key, pgflow.clock())
   on conflict do nothing;

@@ -55,7 +55,7 @@ export async function readCompiledFlows(sql: Sql): Promise<CompiledFlow[]> {
            f.input_schema as "inputSchema", coalesce(o.runs, 0) as "openRuns", coalesce(w.waits, 0) as "openWaits", o.oldest as "oldestOpenRunAt",
            (select count(*)::integer from pgflow.workers w
             where w.stopped_at is null and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w)
-              and w.queue_name in (select s.queue_name from pgflow._routes s where s.flow_slug = f.flow_slug)) as "liveWorkers",
+              and lower(w.queue_name) in (select s.queue_name from pgflow._routes s where s.flow_slug = f.flow_slug)) as "liveWorkers",
            (select coalesce(jsonb_agg(jsonb_build_object(
               'step', s.step_slug, 'type', s.step_type, 'queue', case when s.step_type <> 'wait' then s.queue_name end,
               'dependsOn', array(select d.dep_slug from pgflow.deps d where d.flow_slug = s.flow_slug and d.step_slug = s.step_slug

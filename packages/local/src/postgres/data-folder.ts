@@ -9,6 +9,9 @@ import type { PostgresOverlay } from './overlay.ts'
 import { hasServerSecrets, newServerSecrets, writeServerSecrets } from './server-secrets.ts'
 import type { ServerUser } from './server-user.ts'
 
+/** No living process takes as long to make one, or to delete it. */
+const LEFT_AFTER_MS = 3_600_000
+
 /**
  * Makes a data folder unless there is one of this major version already. It is made beside its place and moved there
  * when it is complete, with its secrets: a process that dies half-way leaves no folder that looks like one.
@@ -20,10 +23,10 @@ export async function ensureDataFolder(
   major: PostgresMajor,
   server: { overlay: PostgresOverlay; user: ServerUser; sync: boolean },
 ): Promise<void> {
+  removeRemains(dataFolder)
   if (isReady(dataFolder, major)) return
-  const parent = path.dirname(dataFolder)
-  makeFolder(parent)
-  const draft = path.join(parent, `.${path.basename(dataFolder)}-draft-${randomUUID()}`)
+  makeFolder(path.dirname(dataFolder))
+  const draft = besides(dataFolder, 'draft')
   const passwordFile = `${draft}.password`
   try {
     const secrets = newServerSecrets()
@@ -41,9 +44,26 @@ export async function ensureDataFolder(
 
 /** Deletes one with the word of its owner in it. It is gone at once: nobody meets half of it. */
 export function deleteDataFolder(dataFolder: string): void {
-  const remains = path.join(path.dirname(dataFolder), `.${path.basename(dataFolder)}-deleted-${randomUUID()}`)
+  const remains = besides(dataFolder, 'deleted')
+  fs.utimesSync(dataFolder, new Date(), new Date())
   fs.renameSync(dataFolder, remains)
   fs.rmSync(remains, { recursive: true, force: true })
+}
+
+function besides(dataFolder: string, what: 'draft' | 'deleted'): string {
+  return path.join(path.dirname(dataFolder), `.${path.basename(dataFolder)}-${what}-${randomUUID()}`)
+}
+
+/** What a process left beside it that was killed while it made or deleted one: each may be as large as a database. */
+function removeRemains(dataFolder: string): void {
+  const parent = path.dirname(dataFolder)
+  if (!fs.existsSync(parent)) return
+  const prefixes = ['draft', 'deleted'].map((what) => `.${path.basename(dataFolder)}-${what}-`)
+  for (const name of fs.readdirSync(parent).filter((each) => prefixes.some((prefix) => each.startsWith(prefix)))) {
+    const remains = path.join(parent, name)
+    const touchedAt = fs.statSync(remains, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY
+    if (Date.now() - touchedAt > LEFT_AFTER_MS) fs.rmSync(remains, { recursive: true, force: true })
+  }
 }
 
 /** False when the folder has yet to be made; refuses one that cannot be used. */

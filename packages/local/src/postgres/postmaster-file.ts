@@ -51,7 +51,8 @@ function commandOf(pid: number): string {
     return fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
   } catch {
     if (fs.existsSync('/proc')) return ''
-    return spawnSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' }).stdout
+    // -ww: whole, however wide a terminal is.
+    return spawnSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], { encoding: 'utf8' }).stdout ?? ''
   }
 }
 

@@ -223,8 +223,14 @@ async function jsonBody(context: Context<Env>): Promise<unknown> {
 
 /** A filter whose name is misspelt would show everything. Who asks the open ones, or scrapes, may add what it likes to an address. */
 function querySchema({ query, access }: Endpoint): z.ZodObject {
-  return access === 'public' || access === 'metrics' ? query : query.strict()
+  if (access === 'public' || access === 'metrics') return query
+  const schema = strictQueries.get(query) ?? query.strict()
+  strictQueries.set(query, schema)
+  return schema
 }
+
+/** Made once for each endpoint: zod compiles a schema when it is first used. */
+const strictQueries = new WeakMap<z.ZodObject, z.ZodObject>()
 
 function checked(schema: z.ZodType, value: unknown, part: 'path' | 'query' | 'body'): unknown {
   const unstorable = unstorableProblem(value)
