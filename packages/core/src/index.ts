@@ -5,4 +5,5 @@ export { ConnectionLosses, LOST_CONNECTION_PAUSE_MS, pausingClient } from './pau
 export type { ClaimedMessage, MessageIdentity, MessageReport, RefusedMessage } from './queue-message.ts'
 export { type CompileResult, type QueueWork, StarflowSql, type UnsupportedMessage, type Work } from './starflow-sql.ts'
 export type { RefusedReport, SettledReport, TaskIdentity, TaskReport } from './task-report.ts'
+export { unpipelinedClient } from './unpipelined-client.ts'
 export type { WorkerState } from './worker-state.ts'

@@ -1,4 +1,4 @@
-import { ConnectionLosses, loadArrayTypes, pausingClient } from '@starflow/core'
+import { ConnectionLosses, loadArrayTypes, pausingClient, unpipelinedClient } from '@starflow/core'
 import { StarflowError } from '@starflow/errors'
 import postgres, { type Sql } from 'postgres'
 import type { WorkerConnection } from './worker-config.ts'
@@ -39,8 +39,8 @@ export function openConnections(
     const parsed = given.options as unknown as postgres.Options<Record<string, postgres.PostgresType>>
     const own = postgres({ ...parsed, ...options, idle_timeout: undefined, max: 1, fetch_types: false })
     return {
-      own: pausingClient(own, losses),
-      handlers: pausingClient(given, losses),
+      own: pausingClient(unpipelinedClient(own), losses),
+      handlers: pausingClient(unpipelinedClient(given), losses),
       prepared,
       close: (timeoutMs) => end(timeoutMs, own),
     }
@@ -55,8 +55,8 @@ export function openConnections(
       ? client(cleanUrl, { ...options, prepare, max: maxPgConnections - 1, fetch_types: false })
       : undefined
   return {
-    own: pausingClient(own, losses),
-    handlers: handlers && pausingClient(handlers, losses, loadArrayTypes),
+    own: pausingClient(unpipelinedClient(own), losses),
+    handlers: handlers && pausingClient(unpipelinedClient(handlers), losses, loadArrayTypes),
     prepared: prepare,
     close: (timeoutMs) => end(timeoutMs, own, ...(handlers === undefined ? [] : [handlers])),
   }

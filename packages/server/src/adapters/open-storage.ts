@@ -1,4 +1,4 @@
-import { inTransaction, withBuiltInArrays } from '@starflow/core'
+import { inTransaction, unpipelinedClient, withBuiltInArrays } from '@starflow/core'
 import { openMirroring, type QueueingStateAdapter } from '@starflow/engine'
 import { LocalWorkflowStateAdapter } from '@starflow/engine/adapters/local'
 import {
@@ -159,5 +159,5 @@ function connect(url: string, applicationName: string): Sql {
     onnotice: () => {},
     connection: { application_name: applicationName },
   })
-  return withBuiltInArrays(sql)
+  return withBuiltInArrays(unpipelinedClient(sql))
 }
