@@ -76,12 +76,13 @@ describe('a queue worker', () => {
   })
 
   test('never reads more messages than it has free slots', async () => {
-    let end = () => {}
-    const worker = workerOn(() => new Promise<void>((resolve) => (end = resolve)), { maxConcurrent: 2 })
+    const begun: (() => void)[] = []
+    const worker = workerOn(() => new Promise<void>((resolve) => begun.push(resolve)), { maxConcurrent: 2 })
     for (let index = 0; index < 5; index++) await send(index)
     await worker.ask()
-    await until(async () => (await queued()).filter(({ read_ct }) => read_ct > 0).length === 2)
-    end()
+    await until(async () => begun.length === 2)
+    expect((await queued()).filter(({ read_ct }) => read_ct > 0)).toHaveLength(2)
+    begun[0]!()
     await until(async () => (await archived()).length === 1)
     expect((await queued()).filter(({ read_ct }) => read_ct > 0)).toHaveLength(2)
   })
