@@ -136,14 +136,14 @@ $$;
 create function pgflow._raise(p_code text, p_message text, p_detail text, p_hint text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   raise exception using errcode = p_code, message = p_message, detail = p_detail, hint = p_hint;
 end $$;
 
 -- 10_foundation/_setting.sql
--- get_setting for the hot path: without a SET option, which costs more than the look-up. Callers run under an empty search_path.
+-- get_setting for the hot path: without a SET option, which costs more than the look-up. Callers run under search_path = pg_catalog, pg_temp.
 create function pgflow._setting(p_key text)
 returns text
 language plpgsql stable
@@ -169,7 +169,7 @@ end $$;
 create function pgflow._test_clock()
 returns timestamptz
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if pgflow.get_setting('test_clock') = 'on' then
@@ -193,7 +193,7 @@ comment on function pgflow.clock() is 'The one source of time: the start of the 
 create function pgflow.get_setting(key text)
 returns text
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return pgflow._setting(get_setting.key);
@@ -204,7 +204,7 @@ comment on function pgflow.get_setting(text) is 'The value of a setting: a GUC p
 create function pgflow.is_local()
 returns boolean
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_setting text := pgflow.get_setting('local');
@@ -224,7 +224,7 @@ comment on function pgflow.is_local() is 'Whether this is a development database
 create function pgflow.is_valid_slug(slug text)
 returns boolean
 language sql immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(
     slug ~ '^[a-zA-Z]([a-zA-Z0-9_]*[a-zA-Z0-9])?$' and slug !~ '__' and length(slug) <= 128 and slug <> 'run',
@@ -252,7 +252,7 @@ comment on function pgflow.new_run_id() is 'A time-ordered UUID (version 7).';
 create function pgflow.set_setting(key text, value text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_known record;
@@ -378,7 +378,7 @@ comment on table pgflow.option_changes is 'The last change of each option at a s
 create function pgflow._apply_input_schema(p_flow_slug text, p_shape jsonb)
 returns text[]
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update pgflow.flows f set input_schema = p_shape -> 'inputSchema'
@@ -394,7 +394,7 @@ end $$;
 create function pgflow._apply_options(p_flow_slug text, p_shape jsonb, p_step_slug text)
 returns text[]
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_change record;
@@ -474,7 +474,7 @@ end $$;
 create function pgflow._check_flow_slug_is_free(p_flow_slug text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_taken text := (select f.flow_slug from pgflow.flows f where lower(f.flow_slug) = lower(p_flow_slug));
@@ -491,7 +491,7 @@ end $$;
 create function pgflow._check_queue_is_free(p_queue_name text, p_flow_slug text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_owner record;
@@ -530,7 +530,7 @@ end $$;
 create function pgflow._check_queues_exist(p_flow_slug text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_missing record;
@@ -552,7 +552,7 @@ end $$;
 create function pgflow._check_route_map(p_flow_slug text, p_step_slugs text[], p_queue_mode text, p_route_map jsonb)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_expected jsonb;
@@ -573,7 +573,7 @@ end $$;
 create function pgflow._compare_flow(p_flow_slug text, p_shape jsonb, p_queue_mode text)
 returns table (kind text, difference text)
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_mode text := (select f.queue_mode from pgflow.flows f where f.flow_slug = p_flow_slug);
@@ -615,7 +615,7 @@ end $$;
 create function pgflow._compile_flow(p_flow_slug text, p_shape jsonb, p_queue_mode text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_slugs text[] := pgflow._routed_slugs(p_flow_slug, p_shape);
@@ -675,7 +675,7 @@ $$;
 create function pgflow._derive_routes(p_flow_slug text, p_step_slugs text[], p_queue_mode text)
 returns table (step_slug text, step_index integer, queue_name text)
 language plpgsql immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_max constant integer := 47;
@@ -726,7 +726,7 @@ end $$;
 create function pgflow._drain_flow(p_flow_slug text)
 returns integer
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_queues text[] := pgflow._flow_queues(p_flow_slug);
@@ -745,7 +745,7 @@ end $$;
 create function pgflow._drop_private_queue(p_queue_name text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_listed text[];
@@ -766,7 +766,7 @@ end $$;
 create function pgflow._flow_queues(p_flow_slug text)
 returns text[]
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(
@@ -784,7 +784,7 @@ create function pgflow._insert_step(
   p_required_input_pattern jsonb, p_forbidden_input_pattern jsonb, p_when_unmet text, p_when_exhausted text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if p_step_type = 'map' and cardinality(p_deps_slugs) > 1 then
@@ -810,7 +810,7 @@ end $$;
 create function pgflow._lock_flow(p_flow_slug text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pg_advisory_xact_lock(hashtextextended('pgflow.flow:' || lower(p_flow_slug), 0));
@@ -821,7 +821,7 @@ end $$;
 create function pgflow._raise_duplicate_step(p_flow_slug text, p_step_slug text, p_existing_slug text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pgflow._raise('SF104',
@@ -836,7 +836,7 @@ end $$;
 create function pgflow._routed_slugs(p_flow_slug text, p_shape jsonb)
 returns text[]
 language plpgsql immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(
@@ -852,7 +852,7 @@ returns table (
   step_index integer, step_slug text, step_type text, deps_slugs text[], when_unmet text, when_exhausted text,
   required_input_pattern jsonb, forbidden_input_pattern jsonb, options jsonb)
 language plpgsql immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_bad record;
@@ -913,7 +913,7 @@ create function pgflow.add_step(
   when_unmet text default 'skip', when_exhausted text default 'fail', max_delay integer default null)
 returns pgflow.steps
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_step pgflow.steps;
@@ -953,7 +953,7 @@ create function pgflow.create_flow(
   max_delay integer default null)
 returns pgflow.flows
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_flow pgflow.flows;
@@ -982,7 +982,7 @@ comment on function pgflow.create_flow(text, integer, integer, integer, integer)
 create function pgflow.delete_flow_and_data(p_flow_slug text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_queue text;
@@ -1017,7 +1017,7 @@ create function pgflow.ensure_flow_compiled(
   step_slug text default null, code_age interval default null)
 returns jsonb
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_slugs text[];
@@ -1224,7 +1224,7 @@ end $$;
 create function pgflow.extend_messages(queue_name text, messages jsonb, visibility_timeout integer)
 returns setof bigint
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_held bigint[];
@@ -1250,7 +1250,7 @@ comment on function pgflow.extend_messages(text, jsonb, integer) is
 create function pgflow.find_worker_queue(queue_name text)
 returns text
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_name text := lower(find_worker_queue.queue_name);
@@ -1280,7 +1280,7 @@ create function pgflow.poll_for_tasks(
   queue_name text, vt integer, qty integer, max_poll_seconds integer default 5, poll_interval_ms integer default 100)
 returns setof pgflow.step_task_record
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   raise notice 'poll_for_tasks is deprecated and returns nothing: use claim_tasks';
@@ -1292,7 +1292,7 @@ comment on function pgflow.poll_for_tasks(text, integer, integer, integer, integ
 create function pgflow.redrive_dead_letters(queue_name text, message_ids bigint[] default null)
 returns integer
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_letter record;
@@ -1333,7 +1333,7 @@ comment on function pgflow.redrive_dead_letters(text, bigint[]) is
 create function pgflow.set_vt_batch(queue_name text, msg_ids bigint[], vt_offsets integer[])
 returns table (msg_id bigint, read_ct integer, enqueued_at timestamptz, vt timestamptz, message jsonb, headers jsonb)
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if msg_ids is null or vt_offsets is null or cardinality(msg_ids) = 0 then
@@ -1358,7 +1358,7 @@ comment on function pgflow.set_vt_batch(text, bigint[], integer[]) is 'Makes eac
 create function pgflow.settle_and_read(worker_id uuid, queue_name text, reports jsonb, qty integer, visibility_timeout integer)
 returns setof pgflow.message_item
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_worker record;
@@ -1703,7 +1703,7 @@ end $$;
 create function pgflow._base64url(p_bytes bytea)
 returns text
 language sql immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   select translate(encode(p_bytes, 'base64'), E'+/=\n', '-_')
 $$;
@@ -1713,7 +1713,7 @@ $$;
 create function pgflow._caller_id()
 returns uuid
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_claims text := nullif(current_setting('request.jwt.claims', true), '');
@@ -1731,7 +1731,7 @@ end $$;
 create function pgflow._caller_is_server()
 returns boolean
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return has_table_privilege(
@@ -1742,7 +1742,7 @@ end $$;
 create function pgflow._check_cron()
 returns void
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if to_regclass('cron.job') is null then
@@ -2330,7 +2330,7 @@ end $$;
 create function pgflow._hmac_sha256(p_message text, p_secret text)
 returns bytea
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_mac bytea;
@@ -2346,7 +2346,7 @@ end $$;
 create function pgflow._is_flow_schedule(p_command text)
 returns boolean
 language sql immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   select starts_with(p_command, 'select pgflow.start_flow(') and p_command like '%::jsonb)'
 $$;
@@ -2370,7 +2370,7 @@ end $$;
 create function pgflow._may_change(p_owner uuid)
 returns boolean
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return pgflow._caller_is_server() or (p_owner is not null and p_owner = pgflow._caller_id());
@@ -2381,7 +2381,7 @@ end $$;
 create function pgflow._may_see(p_owner uuid)
 returns boolean
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return pgflow._may_change(p_owner) or (p_owner is null and pgflow._setting('unowned_runs') = 'visible');
@@ -2392,7 +2392,7 @@ end $$;
 create function pgflow._may_watch(p_topic text)
 returns boolean
 language plpgsql stable security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run_id text := substring(p_topic from '^pgflow:run:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$');
@@ -2506,7 +2506,7 @@ end $$;
 -- guessed from a token, so it verifies none.
 create function pgflow._read_wait_token(p_token text, out placement text, out run_id text, out step_slug text)
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_parts text[] := regexp_match(left(p_token, 2000), '^(sfw1\.([A-Za-z0-9_-]{1,32})\.([A-Za-z0-9_-]+))\.([A-Za-z0-9_-]+)$');
@@ -2910,7 +2910,7 @@ create function pgflow._sign_wait_token(
   p_placement text, p_run_id text, p_step_slug text, p_expires_at bigint, p_kid text, p_secret text)
 returns text
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_signed text := 'sfw1.' || p_kid || '.' || pgflow._base64url(convert_to(format(
@@ -3165,7 +3165,7 @@ end $$;
 create function pgflow._wait_key(p_kid text)
 returns text
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return pgflow._vault_secret('starflow_wait_token_secret' || case p_kid when 'default' then '' else '_' || p_kid end);
@@ -3175,7 +3175,7 @@ end $$;
 -- The key that signs now. Without one no wait could ever be resumed, so that a run of such a flow is refused at its start.
 create function pgflow._wait_signing_key(p_flow_slug text, out kid text, out secret text)
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   kid := pgflow.get_setting('wait_token_kid');
@@ -3209,7 +3209,7 @@ end $$;
 create function pgflow.calculate_retry_delay(base_delay numeric, attempts_count integer)
 returns integer
 language sql immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   select least(floor(base_delay * power(2::numeric, least(greatest(attempts_count, 0), 62))), 2147483647)::integer
 $$;
@@ -3220,7 +3220,7 @@ comment on function pgflow.calculate_retry_delay(numeric, integer) is 'Seconds b
 create function pgflow.cancel_run(run_id uuid, reason text default null)
 returns setof pgflow.runs
 language plpgsql security definer
-set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
 set enable_mergejoin = off set jit = off
 as $$
 declare
@@ -3247,7 +3247,7 @@ comment on function pgflow.cancel_run(uuid, text) is
 create function pgflow.cascade_complete_taskless_steps(run_id uuid)
 returns integer
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return 0;
@@ -3261,7 +3261,7 @@ create function pgflow.claim_tasks(
   queue_name text, flow_slug text, worker_id uuid, qty integer, step_slug text default null, on_unsupported text default 'skip')
 returns setof pgflow.claimed_task
 language plpgsql
-set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
 set enable_mergejoin = off set jit = off
 as $$
 begin
@@ -3278,7 +3278,7 @@ create function pgflow.complete_task(
   run_id uuid, step_slug text, task_index integer, output jsonb, worker_id uuid default null, attempt integer default null)
 returns setof pgflow.step_tasks
 language plpgsql
-set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
 set enable_mergejoin = off set jit = off
 as $$
 begin
@@ -3297,7 +3297,7 @@ create function pgflow.fail_task(
   attempt integer default null, retry_delay integer default null, permanent boolean default false)
 returns setof pgflow.step_tasks
 language plpgsql
-set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
 set enable_mergejoin = off set jit = off
 as $$
 begin
@@ -3314,7 +3314,7 @@ comment on function pgflow.fail_task(uuid, text, integer, text, uuid, integer, i
 create function pgflow.get_run_with_states(run_id uuid)
 returns jsonb
 language plpgsql volatile security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run pgflow.runs;
@@ -3344,7 +3344,7 @@ comment on function pgflow.get_run_with_states(uuid) is
 create function pgflow.issue_wait_token(run_id uuid, step_slug text, expires_in interval default null)
 returns text
 language plpgsql security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_flow_slug text := (select r.flow_slug from pgflow.runs r where r.run_id = issue_wait_token.run_id);
@@ -3378,7 +3378,7 @@ comment on function pgflow.issue_wait_token(uuid, text, interval) is
 create function pgflow.maybe_complete_run(run_id uuid)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   -- A run completes in the transaction that ends its last step.
@@ -3396,7 +3396,7 @@ comment on view pgflow.open_waits is 'The durable waits that stand open, and whe
 create function pgflow.pause_flow(flow_slug text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update pgflow.flows f set paused_at = coalesce(f.paused_at, pgflow.clock()) where f.flow_slug = pause_flow.flow_slug;
@@ -3410,7 +3410,7 @@ comment on function pgflow.pause_flow(text) is 'Nothing of the flow is claimed f
 create function pgflow.resume_flow(flow_slug text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update pgflow.flows f set paused_at = null where f.flow_slug = resume_flow.flow_slug;
@@ -3426,7 +3426,7 @@ comment on function pgflow.resume_flow(text) is 'Ends a pause: queued work is cl
 create function pgflow.resume_wait(token text, payload jsonb default null)
 returns pgflow.wait_answer
 language plpgsql security definer
-set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
 set enable_mergejoin = off set jit = off
 as $$
 declare
@@ -3464,7 +3464,7 @@ comment on function pgflow.resume_wait(text, jsonb) is
 create function pgflow.retry_run(run_id uuid)
 returns setof pgflow.runs
 language plpgsql security definer
-set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
 set enable_mergejoin = off set jit = off
 as $$
 declare
@@ -3555,7 +3555,7 @@ comment on function pgflow.retry_run(uuid) is
 create function pgflow.schedule_flow(job_name text, schedule text, flow_slug text, input jsonb)
 returns bigint
 language plpgsql security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_command text;
@@ -3588,7 +3588,7 @@ create function pgflow.settle_and_claim(
   on_unsupported text default 'skip')
 returns setof pgflow.work_item
 language plpgsql
-set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
 set enable_mergejoin = off set jit = off
 as $$
 declare
@@ -3618,7 +3618,7 @@ comment on function pgflow.settle_and_claim(uuid, jsonb, text, text, integer, te
 create function pgflow.settle_tasks(worker_id uuid, reports jsonb)
 returns setof pgflow.settled_report
 language plpgsql
-set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
 set enable_mergejoin = off set jit = off
 as $$
 declare
@@ -3642,7 +3642,7 @@ create function pgflow.start_flow(
   flow_slug text, input jsonb, run_id uuid default null, idempotency_key text default null, start_at timestamptz default null)
 returns setof pgflow.runs
 language plpgsql security definer
-set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
 set enable_mergejoin = off set jit = off
 as $$
 declare
@@ -3679,7 +3679,7 @@ comment on function pgflow.start_flow(text, jsonb, uuid, text, timestamptz) is
 create function pgflow.start_flow_with_states(flow_slug text, input jsonb, run_id uuid default null)
 returns jsonb
 language plpgsql security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run_id uuid := coalesce(start_flow_with_states.run_id, pgflow.new_run_id());
@@ -3694,7 +3694,7 @@ comment on function pgflow.start_flow_with_states(text, jsonb, uuid) is 'Starts 
 create function pgflow.start_flows(flow_slug text, inputs jsonb, run_ids uuid[] default null)
 returns setof pgflow.runs
 language plpgsql security definer
-set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
 set enable_mergejoin = off set jit = off
 as $$
 declare
@@ -3734,7 +3734,7 @@ comment on function pgflow.start_flows(text, jsonb, uuid[]) is
 create function pgflow.start_ready_steps(run_id uuid)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   -- A step starts in the transaction that made it ready.
@@ -3749,7 +3749,7 @@ create function pgflow.start_tasks(
   flow_slug text, msg_ids bigint[], worker_id uuid, queue_name text default null, step_slug text default null)
 returns setof pgflow.step_task_record
 language plpgsql
-set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
 set enable_mergejoin = off set jit = off
 as $$
 declare
@@ -3789,7 +3789,7 @@ comment on function pgflow.start_tasks(text, bigint[], uuid, text, text) is
 create function pgflow.unschedule_flow(job_name text)
 returns boolean
 language plpgsql security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pgflow._check_cron();
@@ -3808,7 +3808,7 @@ comment on function pgflow.unschedule_flow(text) is 'Removes a schedule that was
 create function pgflow._advance_message_ids(p_queue_name text)
 returns void
 language plpgsql security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_table text := format('pgmq.%I', pgmq.format_table_name(p_queue_name, 'q'));
@@ -4109,7 +4109,7 @@ comment on view pgflow.liveness_audit is 'Every open run, step or task that has 
 create function pgflow.release_tasks(worker_id uuid, tasks jsonb)
 returns integer
 language plpgsql
-set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
 set enable_mergejoin = off set jit = off
 as $$
 declare
@@ -4164,7 +4164,7 @@ comment on function pgflow.release_tasks(uuid, jsonb) is
 create function pgflow.repair_liveness()
 returns integer
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_flow_slugs text[] := array(
@@ -4204,7 +4204,7 @@ comment on function pgflow.repair_liveness() is 'Sends the messages again that l
 create function pgflow.requeue_stalled_tasks()
 returns integer
 language plpgsql security definer
-set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
 set enable_mergejoin = off set jit = off
 as $$
 declare
@@ -4232,7 +4232,7 @@ comment on function pgflow.requeue_stalled_tasks() is
 create function pgflow.setup_requeue_stalled_tasks_cron(cron_interval text default '15 seconds')
 returns text
 language plpgsql security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pgflow._check_cron();
@@ -4353,7 +4353,7 @@ end $$;
 create function pgflow._check_worker_functions(p_function_names text[])
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_unknown text;
@@ -4374,7 +4374,7 @@ create function pgflow._ensure_workers_status(
   out is_ready boolean, out functions_url text, out url_source text, out key_source text, out key_kind text,
   out missing text[], out hint text)
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_target record;
@@ -4438,7 +4438,7 @@ $$;
 create function pgflow._failed_start(
   p_function pgflow.worker_functions, p_key text, out is_over boolean, out error_message text, out failed_at timestamptz)
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_answer record;
@@ -4543,7 +4543,7 @@ end $$;
 create function pgflow._lift_fence(p_function_names text[])
 returns setof pgflow.worker_functions
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update pgflow.worker_functions f set
@@ -4577,7 +4577,7 @@ end $$;
 create function pgflow._ping_answer(
   p_function_name text, p_request_id bigint, p_sent_at timestamptz, out status_code integer, out body text, out error_message text, out answered_at timestamptz)
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if not exists (select from pgflow.awaited_pings p where p.function_name = p_function_name and p.request_id = p_request_id) then
@@ -4609,7 +4609,7 @@ $$;
 create function pgflow._ping_target(
   out base_url text, out auth_key text, out is_released_local_mode boolean, out url_source text, out key_source text)
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_project text;
@@ -4736,7 +4736,7 @@ end $$;
 create function pgflow._readable_answer(p_body text, p_key text)
 returns text
 language plpgsql immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   -- Cut first: a body may be long, and a cut key must be found too.
@@ -4757,7 +4757,7 @@ end $$;
 create function pgflow._refuse_held_fence(p_function_names text[], p_message text, p_hint text, p_own uuid default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_held record;
@@ -4790,7 +4790,7 @@ $$;
 create function pgflow._vault_secret(p_name text)
 returns text
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_secret text;
@@ -4827,7 +4827,7 @@ $$;
 create function pgflow.cleanup_ensure_workers_logs(retention_hours integer default 24)
 returns table (cron_deleted bigint)
 language plpgsql security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pgflow._check_cron();
@@ -4848,7 +4848,7 @@ comment on function pgflow.cleanup_ensure_workers_logs(integer) is 'Deletes fini
 create function pgflow.deprecate_worker(worker_id uuid)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update pgflow.workers w set deprecated_at = coalesce(w.deprecated_at, pgflow.clock()) where w.worker_id = deprecate_worker.worker_id;
@@ -4860,7 +4860,7 @@ comment on function pgflow.deprecate_worker(uuid) is 'A worker past half of its 
 create function pgflow.deprecate_workers(function_names text[])
 returns integer
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_count integer;
@@ -4878,7 +4878,7 @@ comment on function pgflow.deprecate_workers(text[]) is
 create function pgflow.drained(function_names text[])
 returns boolean
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return not exists (
@@ -4893,7 +4893,7 @@ comment on function pgflow.drained(text[]) is 'Whether no worker of these functi
 create function pgflow.enable_worker_functions(function_names text[])
 returns setof pgflow.worker_functions
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pgflow._check_worker_functions(enable_worker_functions.function_names);
@@ -4915,7 +4915,7 @@ comment on function pgflow.enable_worker_functions(text[]) is 'Enables worker fu
 create function pgflow.end_fence_hold(hold_id uuid)
 returns setof pgflow.worker_functions
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_names text[];
@@ -4939,7 +4939,7 @@ comment on function pgflow.end_fence_hold(uuid) is 'Lifts the fence that hold_fe
 create function pgflow.ensure_workers()
 returns table (function_name text, invoked boolean, request_id bigint)
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 -- pg_net's queue may be locked; then nobody can be pinged, and the next tick tries again.
 set lock_timeout = '1s'
 as $$
@@ -5048,7 +5048,7 @@ comment on view pgflow.ensure_workers_status is
 create function pgflow.fence_worker_functions(function_names text[], fenced_by text)
 returns setof pgflow.worker_functions
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_foreign record;
@@ -5086,7 +5086,7 @@ comment on function pgflow.fence_worker_functions(text[], text) is
 create function pgflow.flow_data_summary(flow_slug text)
 returns jsonb
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_flow pgflow.flows;
@@ -5132,7 +5132,7 @@ comment on function pgflow.flow_data_summary(text) is
 create function pgflow.flow_worker_functions(flow_slug text)
 returns setof text
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return query
@@ -5153,7 +5153,7 @@ comment on function pgflow.flow_worker_functions(text) is
 create function pgflow.hold_fence(function_names text[], fenced_by text, held_by text, hold_id uuid, hold_for interval)
 returns setof pgflow.worker_functions
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pgflow._check_worker_functions(hold_fence.function_names);
@@ -5176,7 +5176,7 @@ comment on function pgflow.hold_fence(text[], text, text, uuid, interval) is
 create function pgflow.keep_fence_hold(hold_id uuid, hold_for interval)
 returns integer
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_kept integer;
@@ -5193,7 +5193,7 @@ comment on function pgflow.keep_fence_hold(uuid, interval) is
 create function pgflow.mark_worker_stopped(worker_id uuid)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update pgflow.workers w set stopped_at = coalesce(w.stopped_at, pgflow.clock()) where w.worker_id = mark_worker_stopped.worker_id;
@@ -5210,7 +5210,7 @@ comment on function pgflow.mark_worker_stopped(uuid) is 'The last thing a worker
 create function pgflow.prune_workers()
 returns integer
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_until timestamptz := clock_timestamp() + interval '5 seconds';
@@ -5275,7 +5275,7 @@ comment on view pgflow.queue_coverage is
 create function pgflow.register_worker(worker_id uuid, queue_name text, function_name text, start_mode text default 'http', execution_id uuid default null)
 returns text
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pgflow.track_worker_function(register_worker.function_name, register_worker.start_mode);
@@ -5302,7 +5302,7 @@ comment on function pgflow.register_worker(uuid, text, text, text, uuid) is 'Mak
 create function pgflow.report_cpu(cpu_ms jsonb)
 returns integer
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_wrong text;
@@ -5341,7 +5341,7 @@ comment on function pgflow.report_cpu(jsonb) is
 create function pgflow.report_start_failure(function_name text, error_message text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update pgflow.worker_functions f set
@@ -5357,7 +5357,7 @@ comment on function pgflow.report_start_failure(text, text) is 'Keeps the reason
 create function pgflow.report_usage(worker_id uuid, tasks_count integer, cpu_ms bigint default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update pgflow.workers w set
@@ -5374,7 +5374,7 @@ comment on function pgflow.report_usage(uuid, integer, bigint) is
 create function pgflow.restore_worker_functions(function_names text[], force boolean default false)
 returns setof pgflow.worker_functions
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pgflow._check_worker_functions(restore_worker_functions.function_names);
@@ -5395,7 +5395,7 @@ comment on function pgflow.restore_worker_functions(text[], boolean) is
 create function pgflow.setup_ensure_workers_cron(cron_interval text default '1 second')
 returns text
 language plpgsql security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pgflow._check_cron();
@@ -5409,7 +5409,7 @@ comment on function pgflow.setup_ensure_workers_cron(text) is 'Schedules ensure_
 create function pgflow.track_worker_function(function_name text, start_mode text default 'http')
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if coalesce(btrim(track_worker_function.function_name), '') = '' then
@@ -5452,7 +5452,7 @@ comment on view pgflow.version_drain is 'What is left of each concrete flow: ope
 create function pgflow.worker_heartbeat(worker_id uuid)
 returns text
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update pgflow.workers w set last_heartbeat_at = pgflow.clock() where w.worker_id = worker_heartbeat.worker_id;
@@ -6024,7 +6024,7 @@ end $$;
 create function starflow.cancel_run(run_id uuid, reason text default null)
 returns boolean
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run starflow.workflow_runs := starflow._lock_run(cancel_run.run_id);
@@ -6043,7 +6043,7 @@ comment on function starflow.cancel_run(uuid, text) is
 create function starflow.cancel_worker_job(job_id uuid)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update starflow.worker_jobs j
@@ -6063,7 +6063,7 @@ create function starflow.claim_next_queued_run(
   runner_id text, lease_ttl_ms bigint, definition_ids uuid[], runner_pool text default null)
 returns setof starflow.workflow_runs
 language plpgsql
-set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin
@@ -6101,7 +6101,7 @@ comment on function starflow.claim_next_queued_run(text, bigint, uuid[], text) i
 create function starflow.claim_worker_job(worker_id text, kinds text[], lease_ms bigint, workspace_id text default null)
 returns table (job_id uuid, run_id uuid, node_id text, kind text, payload jsonb, attempt integer, lease_until timestamptz)
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin
@@ -6125,7 +6125,7 @@ comment on function starflow.claim_worker_job(text, text[], bigint, text) is
 create function starflow.clear_lease(run_id uuid, runner_id text default null, claim_attempts integer default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run starflow.workflow_runs := starflow._lock_run(clear_lease.run_id);
@@ -6153,7 +6153,7 @@ comment on function starflow.clear_lease(uuid, text, integer) is
 create function starflow.collect_sessions()
 returns integer
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_count integer;
@@ -6171,7 +6171,7 @@ create function starflow.complete_worker_job(
   job_id uuid, worker_id text, attempt integer, result jsonb, workspace_id text default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_job starflow.worker_jobs := starflow._lock_job(job_id, complete_worker_job.workspace_id);
@@ -6193,7 +6193,7 @@ create function starflow.enqueue_run(
   idempotency_key text default null, delay_ms bigint default 0, traceparent text default null)
 returns table (id uuid, created boolean)
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run starflow.workflow_runs;
@@ -6235,7 +6235,7 @@ create function starflow.enqueue_worker_job(
   runner_id text default null, claim_attempts integer default null)
 returns setof starflow.worker_jobs
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin
@@ -6264,7 +6264,7 @@ create function starflow.expire_old_leases(
   ttl_ms bigint, max_losses integer, reason text default 'runner_lost', max_rows integer default 500)
 returns table (run_id uuid, outcome text)
 language plpgsql
-set search_path = '' set enable_seqscan = off
+set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $$
 declare
   v_run starflow.workflow_runs;
@@ -6313,7 +6313,7 @@ create function starflow.fail_worker_job(
   job_id uuid, worker_id text, attempt integer, error text, is_permanent boolean default false, workspace_id text default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_job starflow.worker_jobs := starflow._lock_job(job_id, fail_worker_job.workspace_id);
@@ -6334,7 +6334,7 @@ create function starflow.heartbeat(
   runner_id text, ttl_ms bigint, capacity integer, definition_ids uuid[] default '{}', claims jsonb default '[]', runner_pool text default null)
 returns table (run_id uuid, claim_attempts integer)
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin
@@ -6367,7 +6367,7 @@ create function starflow.heartbeat_worker_job(
   job_id uuid, worker_id text, attempt integer, lease_ms bigint, workspace_id text default null)
 returns timestamptz
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_job starflow.worker_jobs := starflow._lock_job(job_id, heartbeat_worker_job.workspace_id);
@@ -6384,7 +6384,7 @@ comment on function starflow.heartbeat_worker_job(uuid, text, integer, bigint, t
 create function starflow.list_leases(workspace_id text default null, max_rows integer default 100)
 returns setof starflow.listed_run
 language plpgsql stable
-set search_path = '' set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
 as $$
 begin
   return query
@@ -6402,7 +6402,7 @@ comment on function starflow.list_leases(text, integer) is 'Runs that a runner h
 create function starflow.list_open_waits(workspace_id text default null, max_rows integer default 100)
 returns table (run_id uuid, node_id text, template_id text, opened_at timestamptz, due_at timestamptz)
 language plpgsql stable
-set search_path = '' set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 begin
@@ -6421,7 +6421,7 @@ comment on function starflow.list_open_waits(text, integer) is
 create function starflow.list_runners()
 returns table (runner_id text, runner_pool text, capacity integer, runs integer, last_heartbeat timestamptz, is_live boolean)
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin
@@ -6446,7 +6446,7 @@ create function starflow.list_runs(
   before_created_at timestamptz default null, before_id uuid default null, max_rows integer default 50, look_at integer default null)
 returns setof starflow.listed_run
 language plpgsql stable
-set search_path = '' set plan_cache_mode = force_custom_plan set enable_sort = off set enable_incremental_sort = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan set enable_sort = off set enable_incremental_sort = off
 set enable_bitmapscan = off set max_parallel_workers_per_gather = 0 set jit = off
 as $$
 #variable_conflict use_column
@@ -6496,7 +6496,7 @@ comment on function starflow.list_runs(text, text, text, text[], text, uuid, uui
 create function starflow.list_unserved_runs(workspace_id text default null, max_rows integer default 100)
 returns table (run_id uuid, template_id text, queued_at timestamptz, runner_pool text, reason text)
 language plpgsql stable
-set search_path = '' set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 begin
@@ -6526,7 +6526,7 @@ create function starflow.on_node_complete(
   claim_attempts integer default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin
@@ -6546,7 +6546,7 @@ create function starflow.on_node_error(
   run_id uuid, node_id text, attempt integer, error jsonb, runner_id text default null, claim_attempts integer default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform starflow._lock_open_run(on_node_error.run_id, on_node_error.runner_id, on_node_error.claim_attempts);
@@ -6561,7 +6561,7 @@ create function starflow.on_node_retry(
   run_id uuid, node_id text, attempt integer, error jsonb, delay_ms bigint, runner_id text default null, claim_attempts integer default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform starflow._lock_open_run(on_node_retry.run_id, on_node_retry.runner_id, on_node_retry.claim_attempts);
@@ -6577,7 +6577,7 @@ create function starflow.on_node_skip(
   run_id uuid, node_id text, reason text, runner_id text default null, claim_attempts integer default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform starflow._lock_open_run(on_node_skip.run_id, on_node_skip.runner_id, on_node_skip.claim_attempts);
@@ -6590,7 +6590,7 @@ create function starflow.on_node_start(
   run_id uuid, node_id text, attempt integer, input jsonb default null, runner_id text default null, claim_attempts integer default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform starflow._lock_open_run(on_node_start.run_id, on_node_start.runner_id, on_node_start.claim_attempts);
@@ -6604,7 +6604,7 @@ create function starflow.on_run_complete(
   run_id uuid, output jsonb, duration_ms bigint, runner_id text default null, claim_attempts integer default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run starflow.workflow_runs := starflow._lock_run(on_run_complete.run_id);
@@ -6624,7 +6624,7 @@ comment on function starflow.on_run_complete(uuid, jsonb, bigint, text, integer)
 create function starflow.on_run_error(run_id uuid, error jsonb, runner_id text default null, claim_attempts integer default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run starflow.workflow_runs := starflow._lock_run(on_run_error.run_id);
@@ -6645,7 +6645,7 @@ create function starflow.on_run_paused(
   run_id uuid, node_ids text[], runner_id text default null, claim_attempts integer default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run starflow.workflow_runs := starflow._lock_open_run(on_run_paused.run_id, on_run_paused.runner_id, on_run_paused.claim_attempts);
@@ -6666,7 +6666,7 @@ comment on function starflow.on_run_paused(uuid, text[], text, integer) is
 create function starflow.on_run_resumed(run_id uuid, runner_id text default null, claim_attempts integer default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run starflow.workflow_runs := starflow._lock_open_run(on_run_resumed.run_id, on_run_resumed.runner_id, on_run_resumed.claim_attempts);
@@ -6689,7 +6689,7 @@ create function starflow.on_run_start(
   traceparent text default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run starflow.workflow_runs;
@@ -6731,7 +6731,7 @@ create function starflow.on_variable_set(
   run_id uuid, key text, value jsonb, runner_id text default null, claim_attempts integer default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_value jsonb := coalesce(value, 'null');
@@ -6753,7 +6753,7 @@ create function starflow.open_wait(
   run_id uuid, node_id text, timeout_ms bigint default null, runner_id text default null, claim_attempts integer default null)
 returns setof starflow.workflow_waits
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin
@@ -6771,7 +6771,7 @@ comment on function starflow.open_wait(uuid, text, bigint, text, integer) is
 create function starflow.read_definition(definition_id uuid)
 returns setof starflow.workflow_definitions
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return query select d.* from starflow.workflow_definitions d where d.id = read_definition.definition_id;
@@ -6784,7 +6784,7 @@ comment on function starflow.read_definition(uuid) is 'The definition, or no row
 create function starflow.read_events(run_id uuid, after_id bigint default 0, max_rows integer default null, node_id text default null)
 returns jsonb
 language plpgsql stable
-set search_path = '' set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
 as $$
 begin
   return (
@@ -6800,7 +6800,7 @@ comment on function starflow.read_events(uuid, bigint, integer, text) is
 create function starflow.read_run(run_id uuid)
 returns setof starflow.workflow_runs
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return query select r.* from starflow.workflow_runs r where r.id = read_run.run_id;
@@ -6811,7 +6811,7 @@ comment on function starflow.read_run(uuid) is 'The run, or no row.';
 create function starflow.read_waits(run_id uuid)
 returns setof starflow.workflow_waits
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return query select w.* from starflow.workflow_waits w where w.run_id = read_waits.run_id order by w.created_at, w.node_id;
@@ -6822,7 +6822,7 @@ comment on function starflow.read_waits(uuid) is 'All waits of a run.';
 create function starflow.read_worker_job(job_id uuid)
 returns setof starflow.worker_jobs
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return query select j.* from starflow.worker_jobs j where j.id = job_id;
@@ -6834,7 +6834,7 @@ create function starflow.record_phase_if_changed(
   run_id uuid, phase text, runner_id text default null, claim_attempts integer default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run starflow.workflow_runs := starflow._lock_open_run(
@@ -6852,7 +6852,7 @@ comment on function starflow.record_phase_if_changed(uuid, text, text, integer) 
 create function starflow.refresh_lease(run_id uuid, ttl_ms bigint, runner_id text default null, claim_attempts integer default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run starflow.workflow_runs := starflow._lock_run(refresh_lease.run_id);
@@ -6872,7 +6872,7 @@ create function starflow.release_run(
   run_id uuid, delay_ms bigint default 0, reason text default null, runner_id text default null, claim_attempts integer default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run starflow.workflow_runs := starflow._lock_run(release_run.run_id);
@@ -6895,7 +6895,7 @@ comment on function starflow.release_run(uuid, bigint, text, text, integer) is
 create function starflow.remove_runner(runner_id text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   delete from starflow.workflow_runners w where w.runner_id = remove_runner.runner_id;
@@ -6906,7 +6906,7 @@ comment on function starflow.remove_runner(text) is 'The runner is gone. What it
 create function starflow.resume_wait(run_id uuid, node_id text, payload jsonb)
 returns text
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run starflow.workflow_runs;
@@ -6945,7 +6945,7 @@ comment on function starflow.resume_wait(uuid, text, jsonb) is
 create function starflow.retry_run(run_id uuid)
 returns boolean
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run starflow.workflow_runs := starflow._lock_run(retry_run.run_id);
@@ -6971,7 +6971,7 @@ create function starflow.save_checkpoint(
   run_id uuid, checkpoint jsonb, runner_id text default null, claim_attempts integer default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform starflow._lock_open_run(save_checkpoint.run_id, save_checkpoint.runner_id, save_checkpoint.claim_attempts);
@@ -6984,7 +6984,7 @@ comment on function starflow.save_checkpoint(uuid, jsonb, text, integer) is
 create function starflow.save_definition(flow_slug text, shape_hash text, shape jsonb)
 returns setof starflow.workflow_definitions
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   insert into starflow.workflow_definitions as d (flow_slug, shape_hash, shape, created_at)
@@ -7000,7 +7000,7 @@ comment on function starflow.save_definition(text, text, jsonb) is 'The definiti
 create function starflow.session_get(session_id text, key text)
 returns jsonb
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return (
@@ -7016,7 +7016,7 @@ create function starflow.session_set(
   claim_attempts integer default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin
@@ -7034,7 +7034,7 @@ comment on function starflow.session_set(text, text, jsonb, uuid, bigint, text, 
 create function starflow.write_lease(run_id uuid, runner_id text, ttl_ms bigint, claim_attempts integer default null)
 returns integer
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run starflow.workflow_runs := starflow._lock_run(write_lease.run_id);
@@ -7236,7 +7236,7 @@ comment on column starflow.queue_samples.done is 'Messages archived since the sa
 create function starflow._attempts_of_tasks(p_run_id uuid, p_step_slug text, p_first_index integer, p_last_index integer)
 returns setof starflow.queue_run_attempt
 language sql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   select a.task_index, a.attempt, a.reason, a.worker_id, w.function_name, a.started_at, a.ended_at, a.error_name, a.error_message, left(a.error_stack, 16384)
   from pgflow.task_attempts a
@@ -7257,7 +7257,7 @@ $$;
 create function starflow._count(p_sequence regclass)
 returns bigint
 language sql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(pg_sequence_last_value(p_sequence), 0)
 $$;
@@ -7376,7 +7376,7 @@ end $$;
 create function starflow._queue_metrics()
 returns setof starflow.metric_sample
 language sql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   with measured as materialized (
     select q.queue_name, m.*
@@ -7414,7 +7414,7 @@ $$;
 create function starflow._run_metrics()
 returns setof starflow.metric_sample
 language plpgsql stable
-set search_path = '' set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
 as $$
 declare
   v_now timestamptz := pgflow.clock();
@@ -7507,7 +7507,7 @@ end $$;
 create function starflow.advance_schedule(workspace_id text, trigger_name text, fired_until timestamptz)
 returns void
 language sql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   update starflow.trigger_schedules s set fired_until = advance_schedule.fired_until
   where s.workspace_id = advance_schedule.workspace_id and s.trigger_name = advance_schedule.trigger_name
@@ -7522,7 +7522,7 @@ comment on function starflow.advance_schedule(text, text, timestamptz) is
 create function starflow.audit_liveness(workspace_id text default null, max_rows integer default 100)
 returns table (placement text, kind text, flow_slug text, run_id uuid, step_slug text, task_index integer, reason text)
 language plpgsql stable
-set search_path = '' set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 begin
@@ -7547,7 +7547,7 @@ comment on function starflow.audit_liveness(text, integer) is
 create function starflow.create_api_token(token_id text, workspace_id text, name text, secret_hash text)
 returns void
 language sql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   insert into starflow.api_tokens (token_id, workspace_id, name, secret_hash, created_at)
   values (create_api_token.token_id, create_api_token.workspace_id, create_api_token.name, create_api_token.secret_hash, pgflow.clock())
@@ -7558,7 +7558,7 @@ comment on function starflow.create_api_token(text, text, text, text) is 'Keeps 
 create function starflow.database_id()
 returns uuid
 language sql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   select i.database_id from starflow.database_identity i
 $$;
@@ -7568,7 +7568,7 @@ comment on function starflow.database_id() is 'The id of this database, made wit
 create function starflow.find_api_token(token_id text)
 returns setof starflow.api_tokens
 language sql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   select t.* from starflow.api_tokens t where t.token_id = find_api_token.token_id and t.revoked_at is null
 $$;
@@ -7579,7 +7579,7 @@ comment on function starflow.find_api_token(text) is 'The token of this id, unle
 create function starflow.flow_schedules()
 returns table (job_name text, schedule text, flow_slug text, is_active boolean)
 language plpgsql stable security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if to_regclass('cron.job') is null then
@@ -7598,7 +7598,7 @@ comment on function starflow.flow_schedules() is 'The pg_cron jobs that schedule
 create function starflow.last_firing(workspace_id text, trigger_name text)
 returns setof starflow.trigger_firings
 language sql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   select f.* from starflow.trigger_firings f
   where f.workspace_id = last_firing.workspace_id and f.kind = 'schedule' and f.trigger_name = last_firing.trigger_name
@@ -7611,7 +7611,7 @@ comment on function starflow.last_firing(text, text) is 'The latest firing of a 
 create function starflow.list_api_tokens(workspace_id text default null)
 returns setof starflow.api_tokens
 language sql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   select t.* from starflow.api_tokens t
   where list_api_tokens.workspace_id is null or t.workspace_id = list_api_tokens.workspace_id
@@ -7629,7 +7629,7 @@ returns table (
   queue_names text[], live_workers integer, last_invoked_at timestamptz, failed_starts integer, last_error text, last_error_at timestamptz,
   lives integer, tasks_per_life double precision, measured_workers integer, cpu_ms_per_task double precision)
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin
@@ -7671,7 +7671,7 @@ create function starflow.list_queue_runs(
   before_started_at timestamptz default null, before_id uuid default null, max_rows integer default 50, look_at integer default null)
 returns setof starflow.queue_run
 language plpgsql stable
-set search_path = '' set plan_cache_mode = force_custom_plan set enable_sort = off set enable_incremental_sort = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan set enable_sort = off set enable_incremental_sort = off
 set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set max_parallel_workers_per_gather = 0 set jit = off
 as $$
 #variable_conflict use_column
@@ -7732,7 +7732,7 @@ returns table (
   queue_name text, steps text[], depth integer, in_flight integer, oldest_age interval, waiting_age interval, stalled integer,
   unsupported integer, live_workers integer, function_names text[], is_fenced boolean, fence text, done_per_minute double precision)
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin
@@ -7780,7 +7780,7 @@ comment on function starflow.list_queues() is
 create function starflow.live_marks(run_ids uuid[] default '{}')
 returns jsonb
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return jsonb_build_object(
@@ -7824,7 +7824,7 @@ comment on function starflow.live_marks(uuid[]) is
 create function starflow.look_for_problems(rules jsonb, webhooks jsonb, group_ms bigint, resolve_after_ms bigint)
 returns setof starflow.problem_change
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_now timestamptz := pgflow.clock();
@@ -7868,7 +7868,7 @@ comment on function starflow.look_for_problems(jsonb, jsonb, bigint, bigint) is
 create function starflow.metrics(warn_ms bigint default 2000, page_ms bigint default 30000)
 returns jsonb
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return (
@@ -7909,7 +7909,7 @@ comment on function starflow.metrics(bigint, bigint) is
 create function starflow.open_schedules(workspace_id text, trigger_names text[])
 returns table (trigger_name text, fired_until timestamptz, clock timestamptz)
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   insert into starflow.trigger_schedules as s (workspace_id, trigger_name, fired_until)
@@ -7930,7 +7930,7 @@ comment on function starflow.open_schedules(text, text[]) is
 create function starflow.prune_alerts(older_than_ms bigint)
 returns void
 language sql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   delete from starflow.alert_problems p where p.resolved_at < pgflow.clock() - starflow._milliseconds(older_than_ms);
   delete from starflow.alert_messages m where m.created_at < pgflow.clock() - starflow._milliseconds(older_than_ms);
@@ -7941,7 +7941,7 @@ comment on function starflow.prune_alerts(bigint) is 'Forgets problems that were
 create function starflow.prune_firings(older_than_ms bigint)
 returns bigint
 language sql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   with pruned as (
     delete from starflow.trigger_firings f
@@ -7959,7 +7959,7 @@ create function starflow.queue_history(queue_name text, sampled_from timestamptz
 returns table (
   sampled_at timestamptz, depth integer, in_flight integer, oldest_seconds real, live_workers integer, done integer, done_per_minute real)
 language plpgsql stable
-set search_path = '' set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare
@@ -7983,7 +7983,7 @@ comment on function starflow.queue_history(text, timestamptz, timestamptz, integ
 create function starflow.queue_run_events(run_id uuid, since timestamptz default null)
 returns setof starflow.queue_run_event
 language sql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   with run as (
     select * from pgflow.runs r where r.run_id = queue_run_events.run_id
@@ -8045,7 +8045,7 @@ returns table (
   ready_at timestamptz, due_at timestamptz, started_at timestamptz, ended_at timestamptz, skip_reason text, error_name text, error_message text,
   error_stack text, output jsonb, output_bytes integer, spans jsonb)
 language plpgsql stable
-set search_path = '' set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 begin
@@ -8098,7 +8098,7 @@ returns table (
   task_index integer, status text, queued_at timestamptz, started_at timestamptz, ended_at timestamptz, worker_id uuid, attempts_count integer,
   error_message text, output_bytes integer, attempts jsonb)
 language plpgsql stable
-set search_path = '' set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 begin
@@ -8124,7 +8124,7 @@ comment on function starflow.queue_run_tasks(uuid, text, integer, text, integer)
 create function starflow.record_delivery(workspace_id text, trigger_name text, delivery_id text, start jsonb)
 returns table (firing starflow.trigger_firings, created boolean)
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   insert into starflow.trigger_firings as f (workspace_id, kind, trigger_name, occurrence, start, status, recorded_at)
@@ -8148,7 +8148,7 @@ create function starflow.record_instant(
   workspace_id text, trigger_name text, scheduled_at timestamptz, occurrence text, start jsonb, status text default 'recorded')
 returns boolean
 language sql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   with recorded as (
     insert into starflow.trigger_firings as f (
@@ -8170,7 +8170,7 @@ comment on function starflow.record_instant(text, text, timestamptz, text, jsonb
 create function starflow.revoke_api_token(token_id text)
 returns boolean
 language sql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   with revoked as (
     update starflow.api_tokens t set revoked_at = coalesce(t.revoked_at, pgflow.clock())
@@ -8186,7 +8186,7 @@ comment on function starflow.revoke_api_token(text) is 'From now on the token is
 create function starflow.run_statistics(workspace_id text default null)
 returns jsonb
 language plpgsql stable
-set search_path = '' set plan_cache_mode = force_custom_plan set jit = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan set jit = off
 as $$
 declare
   v_now timestamptz := pgflow.clock();
@@ -8269,7 +8269,7 @@ comment on function starflow.run_statistics(text) is
 create function starflow.sample_queues()
 returns integer
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_until timestamptz := clock_timestamp() + interval '5 seconds';
@@ -8317,7 +8317,7 @@ comment on function starflow.sample_queues() is 'Adds a sample of each queue to 
 create function starflow.settle_alert_message(message_id uuid, attempt integer, outcome text default null, retry_ms bigint default null)
 returns boolean
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update starflow.alert_messages m set
@@ -8335,7 +8335,7 @@ create function starflow.settle_firing(
   workspace_id text, kind text, trigger_name text, occurrence text, run_id uuid default null, refused_code text default null)
 returns void
 language sql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   update starflow.trigger_firings f set
     status = case when settle_firing.run_id is null then 'refused' else 'started' end,
@@ -8350,7 +8350,7 @@ comment on function starflow.settle_firing(text, text, text, text, uuid, text) i
 create function starflow.setup_queue_samples_cron(cron_interval text default '* * * * *')
 returns text
 language plpgsql security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pgflow._check_cron();
@@ -8367,7 +8367,7 @@ create function starflow.start_queue_run(
   traceparent text default null)
 returns table (run_id uuid, created boolean)
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run_id uuid := pgflow.new_run_id();
@@ -8402,7 +8402,7 @@ comment on function starflow.start_queue_run(text, text, text, jsonb, text, bigi
 create function starflow.take_alert_messages(webhooks text[], lease_ms bigint)
 returns table (message_id uuid, webhook text, problems jsonb, created_at timestamptz, attempt integer)
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin
@@ -8423,7 +8423,7 @@ comment on function starflow.take_alert_messages(text[], bigint) is 'Messages of
 create function starflow.unstarted_firings(workspace_id text, older_than_ms bigint, max_rows integer default 100)
 returns setof starflow.trigger_firings
 language sql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   select f.* from starflow.trigger_firings f
   where f.workspace_id = unstarted_firings.workspace_id and f.status = 'recorded'
@@ -8493,7 +8493,7 @@ comment on table starflow.warm_watermark is 'Up to when the warm tier knows ever
 create function starflow._active_nodes(p_run starflow.workflow_runs)
 returns jsonb
 language sql stable
-set search_path = '' set timezone = 'UTC'
+set search_path = pg_catalog, pg_temp set timezone = 'UTC'
 as $$
   select case when starflow._has_ended(p_run.status) then '{}' else coalesce(jsonb_object_agg(n.node_id, n.activity), '{}') end
   from (
@@ -8525,7 +8525,7 @@ return case
 create function starflow._broadcast_live(p_workspace_id text, p_event text, p_payload jsonb)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform realtime.send(p_payload, p_event, 'starflow:workspace:' || p_workspace_id, true);
@@ -8537,7 +8537,7 @@ end $$;
 create function starflow._broadcast_runs(p_run_ids uuid[])
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform starflow._broadcast_live(w.workspace_id, 'run', starflow._live_run(w))
@@ -8557,7 +8557,7 @@ end $$;
 create function starflow._live_run(p_row starflow.warm_runs)
 returns jsonb
 language sql stable
-set search_path = '' set timezone = 'UTC'
+set search_path = pg_catalog, pg_temp set timezone = 'UTC'
 return jsonb_build_object('run_id', p_row.run_id, 'run', p_row.run, 'active_nodes', p_row.active_nodes, 'progress', (
     select coalesce(jsonb_object_agg(p.node_id, jsonb_build_object('value', p.value, 'at', p.reported_at)), '{}')
     from starflow.warm_step_progress p where p.run_id = p_row.run_id and p_row.active_nodes ? p.node_id),
@@ -8567,7 +8567,7 @@ return jsonb_build_object('run_id', p_row.run_id, 'run', p_row.run, 'active_node
 create function starflow._mirror_event()
 returns trigger
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if starflow._is_mirrored() then
@@ -8584,7 +8584,7 @@ create trigger mirror_event after insert on starflow.workflow_run_events for eac
 create function starflow._mirror_run()
 returns trigger
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if starflow._is_mirrored() then
@@ -8600,7 +8600,7 @@ create trigger mirror_run after insert or update of status, claim_state, paused_
 create function starflow._mirror_session_var()
 returns trigger
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if starflow._is_mirrored() then
@@ -8622,7 +8622,7 @@ create trigger mirror_session_var after insert or delete or update of value_json
 create function starflow._mirrored_event(p_event starflow.workflow_run_events)
 returns jsonb
 language sql stable
-set search_path = '' set timezone = 'UTC'
+set search_path = pg_catalog, pg_temp set timezone = 'UTC'
 return to_jsonb(p_event) || jsonb_build_object('id', p_event.id::text, 'payload_json', p_event.payload_json - '{input,output}'::text[]);
 
 -- 80_mirror/_mirrored_run.sql
@@ -8631,14 +8631,14 @@ return to_jsonb(p_event) || jsonb_build_object('id', p_event.id::text, 'payload_
 create function starflow._mirrored_run(p_run starflow.workflow_runs)
 returns jsonb
 language sql stable
-set search_path = '' set timezone = 'UTC'
+set search_path = pg_catalog, pg_temp set timezone = 'UTC'
 return to_jsonb(p_run) - '{input,output,checkpoint_json,idempotency_key,traceparent,lease_until,last_heartbeat}'::text[];
 
 -- 80_mirror/mark_outbox_applied.sql
 create function starflow.mark_outbox_applied(ids bigint[])
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update starflow.mirror_outbox o set applied_at = pgflow.clock() where o.id = any (mark_outbox_applied.ids) and o.applied_at is null;
@@ -8649,7 +8649,7 @@ comment on function starflow.mark_outbox_applied(bigint[]) is 'The warm tier has
 create function starflow.mirror_snapshots(run_ids uuid[])
 returns table (run_id uuid, run jsonb, active_nodes jsonb, is_pending boolean)
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return query
@@ -8665,7 +8665,7 @@ comment on function starflow.mirror_snapshots(uuid[]) is
 create function starflow.outbox_lag(warn_ms bigint default 2000, page_ms bigint default 30000)
 returns table (fresh bigint, late bigint, overdue bigint, oldest_ms bigint, as_of timestamptz)
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_now timestamptz := pgflow.clock();
@@ -8686,7 +8686,7 @@ comment on function starflow.outbox_lag(bigint, bigint) is
 create function starflow.prune_outbox(older_than_ms bigint default 3600000, max_rows integer default 10000)
 returns integer
 language plpgsql
-set search_path = '' set enable_seqscan = off
+set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $$
 declare
   v_pruned integer;
@@ -8708,7 +8708,7 @@ comment on function starflow.prune_outbox(bigint, integer) is
 create function starflow.recent_runs(since_ms bigint)
 returns setof uuid
 language plpgsql stable
-set search_path = '' set enable_seqscan = off
+set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $$
 begin
   return query
@@ -8727,7 +8727,7 @@ comment on function starflow.recent_runs(bigint) is
 create function starflow.set_mirroring(is_on boolean)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pgflow.set_setting('mirror', case when is_on then 'on' else 'off' end);
@@ -8741,7 +8741,7 @@ comment on function starflow.set_mirroring(boolean) is
 create function starflow.take_outbox(max_runs integer default 50, max_rows integer default 500)
 returns setof starflow.mirror_outbox
 language plpgsql
-set search_path = '' set enable_seqscan = off
+set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $$
 declare
   v_runs uuid[];
@@ -8773,7 +8773,7 @@ comment on function starflow.take_outbox(integer, integer) is
 create function starflow.warm_advance(as_of timestamptz)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   insert into starflow.warm_watermark as m (as_of) values (warm_advance.as_of)
@@ -8787,7 +8787,7 @@ comment on function starflow.warm_advance(timestamptz) is 'The warm tier now kno
 create function starflow.warm_apply(changes jsonb)
 returns integer
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_change record;
@@ -8833,7 +8833,7 @@ comment on function starflow.warm_apply(jsonb) is
 create function starflow.warm_as_of()
 returns timestamptz
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return (select m.as_of from starflow.warm_watermark m);
@@ -8845,7 +8845,7 @@ comment on function starflow.warm_as_of() is 'Up to when the warm tier knows eve
 create function starflow.warm_open()
 returns uuid[]
 language plpgsql stable
-set search_path = '' set enable_seqscan = off
+set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $$
 begin
   return (select coalesce(array_agg(w.run_id), '{}') from starflow.warm_runs w where w.is_open);
@@ -8856,7 +8856,7 @@ comment on function starflow.warm_open() is 'The runs that the warm tier takes f
 create function starflow.warm_peers(workspace_id text default null, max_rows integer default 50)
 returns setof jsonb
 language plpgsql stable
-set search_path = '' set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
 as $$
 begin
   return query
@@ -8873,7 +8873,7 @@ comment on function starflow.warm_peers(text, integer) is
 create function starflow.warm_progress(run_id uuid, node_id text, value jsonb)
 returns void
 language plpgsql
-set search_path = '' set timezone = 'UTC'
+set search_path = pg_catalog, pg_temp set timezone = 'UTC'
 as $$
 #variable_conflict use_column
 declare
@@ -8896,7 +8896,7 @@ comment on function starflow.warm_progress(uuid, text, jsonb) is
 create function starflow.warm_prune(older_than_ms bigint default 3600000)
 returns integer
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_pruned integer;
@@ -8916,7 +8916,7 @@ comment on function starflow.warm_prune(bigint) is 'The warm tier forgets runs t
 create function starflow.warm_put(snapshots jsonb)
 returns integer
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_snapshot record;
@@ -8949,7 +8949,7 @@ comment on function starflow.warm_put(jsonb) is
 create function starflow.warm_read(run_ids uuid[])
 returns setof jsonb
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return query select starflow._live_run(w) from starflow.warm_runs w where w.run_id = any (warm_read.run_ids);
@@ -8960,7 +8960,7 @@ comment on function starflow.warm_read(uuid[]) is 'Runs as the warm tier has the
 create function pgflow._check_retention(p_interval interval, p_max_runs integer)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if not coalesce(p_interval > interval '0', false) or not coalesce(p_max_runs > 0, false) then
@@ -8978,7 +8978,7 @@ end $$;
 create function pgflow.prune_data_older_than(retention_interval interval, max_runs integer default 10000, dry_run boolean default false)
 returns bigint
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_cutoff timestamptz := pgflow.clock() - prune_data_older_than.retention_interval;
@@ -9024,7 +9024,7 @@ comment on function pgflow.prune_data_older_than(interval, integer, boolean) is 
 create function starflow.prune_runs(retention_interval interval, max_runs integer default 10000, dry_run boolean default false)
 returns bigint
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_cutoff timestamptz := pgflow.clock() - prune_runs.retention_interval;
@@ -9055,7 +9055,7 @@ comment on function starflow.prune_runs(interval, integer, boolean) is
 create function pgflow.setup_prune_data_cron(retention_interval interval, cron_interval text default '17 * * * *')
 returns text
 language plpgsql security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pgflow._check_cron();
@@ -9071,7 +9071,7 @@ comment on function pgflow.setup_prune_data_cron(interval, text) is 'Schedules p
 create function pgflow._check_client_role(p_role_name text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if not exists (select from pg_catalog.pg_roles r where r.rolname = p_role_name) then
@@ -9089,7 +9089,7 @@ end $$;
 create function pgflow._client_functions()
 returns setof regprocedure
 language sql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   values ('pgflow.start_flow(text, jsonb, uuid, text, timestamptz)'::regprocedure), ('pgflow.start_flows(text, jsonb, uuid[])'),
          ('pgflow.start_flow_with_states(text, jsonb, uuid)'), ('pgflow.get_run_with_states(uuid)'),
@@ -9103,7 +9103,7 @@ $$;
 create function pgflow._set_topic_policy(p_role_name text, p_is_open boolean)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_policy text := left('starflow_runs_of_' || p_role_name, 63);
@@ -9147,7 +9147,7 @@ end $$;
 create function pgflow.grant_client_access(role_name text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_function regprocedure;
@@ -9167,7 +9167,7 @@ comment on function pgflow.grant_client_access(text) is
 create function pgflow.revoke_client_access(role_name text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_function regprocedure;

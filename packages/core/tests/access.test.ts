@@ -132,11 +132,11 @@ describe('service_role', () => {
   })
 })
 
-test('every function that runs with the rights of its owner has an empty search path', async () => {
+test('every function that runs with the rights of its owner looks in pg_temp last', async () => {
   const open = await sql`
     select p.oid::regprocedure::text as name from pg_proc p
     where p.pronamespace = 'pgflow'::regnamespace and p.prosecdef
-      and not coalesce(p.proconfig, '{}') @> array['search_path=""']`
+      and not coalesce(p.proconfig, '{}') @> array['search_path=pg_catalog, pg_temp']`
   expect(open).toEqual([])
 })
 

@@ -11,7 +11,7 @@ create or replace function demo.search_vector(title text, package text, headings
 returns tsvector
 language sql
 immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   select pg_catalog.setweight(pg_catalog.to_tsvector('pg_catalog.english', title || ' ' || package), 'A')
       || pg_catalog.setweight(pg_catalog.to_tsvector('pg_catalog.english', pg_catalog.array_to_string(keywords, ' ')), 'B')

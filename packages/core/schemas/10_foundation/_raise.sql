@@ -2,7 +2,7 @@
 create function pgflow._raise(p_code text, p_message text, p_detail text, p_hint text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   raise exception using errcode = p_code, message = p_message, detail = p_detail, hint = p_hint;

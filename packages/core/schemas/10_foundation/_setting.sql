@@ -1,4 +1,4 @@
--- get_setting for the hot path: without a SET option, which costs more than the look-up. Callers run under an empty search_path.
+-- get_setting for the hot path: without a SET option, which costs more than the look-up. Callers run under search_path = pg_catalog, pg_temp.
 create function pgflow._setting(p_key text)
 returns text
 language plpgsql stable

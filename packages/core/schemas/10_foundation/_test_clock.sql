@@ -2,7 +2,7 @@
 create function pgflow._test_clock()
 returns timestamptz
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if pgflow.get_setting('test_clock') = 'on' then

@@ -1,7 +1,7 @@
 create function pgflow.get_setting(key text)
 returns text
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return pgflow._setting(get_setting.key);

@@ -1,7 +1,7 @@
 create function pgflow.is_local()
 returns boolean
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_setting text := pgflow.get_setting('local');

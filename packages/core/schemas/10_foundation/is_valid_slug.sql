@@ -3,7 +3,7 @@
 create function pgflow.is_valid_slug(slug text)
 returns boolean
 language sql immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(
     slug ~ '^[a-zA-Z]([a-zA-Z0-9_]*[a-zA-Z0-9])?$' and slug !~ '__' and length(slug) <= 128 and slug <> 'run',

@@ -1,7 +1,7 @@
 create function pgflow.set_setting(key text, value text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_known record;

@@ -2,7 +2,7 @@
 create function pgflow._apply_input_schema(p_flow_slug text, p_shape jsonb)
 returns text[]
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update pgflow.flows f set input_schema = p_shape -> 'inputSchema'

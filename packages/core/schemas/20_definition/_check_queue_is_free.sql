@@ -3,7 +3,7 @@
 create function pgflow._check_queue_is_free(p_queue_name text, p_flow_slug text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_owner record;

@@ -2,7 +2,7 @@
 create function pgflow._check_queues_exist(p_flow_slug text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_missing record;

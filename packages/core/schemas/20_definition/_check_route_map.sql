@@ -2,7 +2,7 @@
 create function pgflow._check_route_map(p_flow_slug text, p_step_slugs text[], p_queue_mode text, p_route_map jsonb)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_expected jsonb;

@@ -3,7 +3,7 @@
 create function pgflow._compare_flow(p_flow_slug text, p_shape jsonb, p_queue_mode text)
 returns table (kind text, difference text)
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_mode text := (select f.queue_mode from pgflow.flows f where f.flow_slug = p_flow_slug);

@@ -2,7 +2,7 @@
 create function pgflow._compile_flow(p_flow_slug text, p_shape jsonb, p_queue_mode text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_slugs text[] := pgflow._routed_slugs(p_flow_slug, p_shape);

@@ -5,7 +5,7 @@
 create function pgflow._derive_routes(p_flow_slug text, p_step_slugs text[], p_queue_mode text)
 returns table (step_slug text, step_index integer, queue_name text)
 language plpgsql immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_max constant integer := 47;

@@ -3,7 +3,7 @@
 create function pgflow._drain_flow(p_flow_slug text)
 returns integer
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_queues text[] := pgflow._flow_queues(p_flow_slug);

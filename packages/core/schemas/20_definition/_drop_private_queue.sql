@@ -3,7 +3,7 @@
 create function pgflow._drop_private_queue(p_queue_name text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_listed text[];

@@ -2,7 +2,7 @@
 create function pgflow._flow_queues(p_flow_slug text)
 returns text[]
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(

@@ -5,7 +5,7 @@ create function pgflow._insert_step(
   p_required_input_pattern jsonb, p_forbidden_input_pattern jsonb, p_when_unmet text, p_when_exhausted text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if p_step_type = 'map' and cardinality(p_deps_slugs) > 1 then

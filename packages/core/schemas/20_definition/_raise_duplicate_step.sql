@@ -2,7 +2,7 @@
 create function pgflow._raise_duplicate_step(p_flow_slug text, p_step_slug text, p_existing_slug text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pgflow._raise('SF104',

@@ -2,7 +2,7 @@
 create function pgflow._routed_slugs(p_flow_slug text, p_shape jsonb)
 returns text[]
 language plpgsql immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return array(

@@ -5,7 +5,7 @@ returns table (
   step_index integer, step_slug text, step_type text, deps_slugs text[], when_unmet text, when_exhausted text,
   required_input_pattern jsonb, forbidden_input_pattern jsonb, options jsonb)
 language plpgsql immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_bad record;

@@ -6,7 +6,7 @@ create function pgflow.add_step(
   when_unmet text default 'skip', when_exhausted text default 'fail', max_delay integer default null)
 returns pgflow.steps
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_step pgflow.steps;

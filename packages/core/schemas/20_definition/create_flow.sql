@@ -4,7 +4,7 @@ create function pgflow.create_flow(
   max_delay integer default null)
 returns pgflow.flows
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_flow pgflow.flows;

@@ -5,7 +5,7 @@
 create function pgflow.delete_flow_and_data(p_flow_slug text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_queue text;

@@ -10,7 +10,7 @@ create function pgflow.ensure_flow_compiled(
   step_slug text default null, code_age interval default null)
 returns jsonb
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_slugs text[];

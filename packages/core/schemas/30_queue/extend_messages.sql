@@ -3,7 +3,7 @@
 create function pgflow.extend_messages(queue_name text, messages jsonb, visibility_timeout integer)
 returns setof bigint
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_held bigint[];

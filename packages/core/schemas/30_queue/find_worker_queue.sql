@@ -2,7 +2,7 @@
 create function pgflow.find_worker_queue(queue_name text)
 returns text
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_name text := lower(find_worker_queue.queue_name);

@@ -2,7 +2,7 @@
 create function pgflow.redrive_dead_letters(queue_name text, message_ids bigint[] default null)
 returns integer
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_letter record;

@@ -3,7 +3,7 @@
 create function pgflow.set_vt_batch(queue_name text, msg_ids bigint[], vt_offsets integer[])
 returns table (msg_id bigint, read_ct integer, enqueued_at timestamptz, vt timestamptz, message jsonb, headers jsonb)
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if msg_ids is null or vt_offsets is null or cardinality(msg_ids) = 0 then

@@ -3,7 +3,7 @@
 create function pgflow.settle_and_read(worker_id uuid, queue_name text, reports jsonb, qty integer, visibility_timeout integer)
 returns setof pgflow.message_item
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_worker record;

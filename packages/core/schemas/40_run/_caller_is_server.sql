@@ -2,7 +2,7 @@
 create function pgflow._caller_is_server()
 returns boolean
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return has_table_privilege(

@@ -1,7 +1,7 @@
 create function pgflow._check_cron()
 returns void
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if to_regclass('cron.job') is null then

@@ -2,7 +2,7 @@
 create function pgflow._hmac_sha256(p_message text, p_secret text)
 returns bytea
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_mac bytea;

@@ -2,7 +2,7 @@
 create function pgflow._may_change(p_owner uuid)
 returns boolean
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return pgflow._caller_is_server() or (p_owner is not null and p_owner = pgflow._caller_id());

@@ -2,7 +2,7 @@
 create function pgflow._may_see(p_owner uuid)
 returns boolean
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return pgflow._may_change(p_owner) or (p_owner is null and pgflow._setting('unowned_runs') = 'visible');

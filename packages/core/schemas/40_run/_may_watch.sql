@@ -2,7 +2,7 @@
 create function pgflow._may_watch(p_topic text)
 returns boolean
 language plpgsql stable security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run_id text := substring(p_topic from '^pgflow:run:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$');

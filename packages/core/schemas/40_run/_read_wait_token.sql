@@ -3,7 +3,7 @@
 -- guessed from a token, so it verifies none.
 create function pgflow._read_wait_token(p_token text, out placement text, out run_id text, out step_slug text)
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_parts text[] := regexp_match(left(p_token, 2000), '^(sfw1\.([A-Za-z0-9_-]{1,32})\.([A-Za-z0-9_-]+))\.([A-Za-z0-9_-]+)$');

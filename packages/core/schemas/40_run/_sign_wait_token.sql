@@ -5,7 +5,7 @@ create function pgflow._sign_wait_token(
   p_placement text, p_run_id text, p_step_slug text, p_expires_at bigint, p_kid text, p_secret text)
 returns text
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_signed text := 'sfw1.' || p_kid || '.' || pgflow._base64url(convert_to(format(

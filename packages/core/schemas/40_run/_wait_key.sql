@@ -3,7 +3,7 @@
 create function pgflow._wait_key(p_kid text)
 returns text
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return pgflow._vault_secret('starflow_wait_token_secret' || case p_kid when 'default' then '' else '_' || p_kid end);

@@ -1,7 +1,7 @@
 -- The key that signs now. Without one no wait could ever be resumed, so that a run of such a flow is refused at its start.
 create function pgflow._wait_signing_key(p_flow_slug text, out kid text, out secret text)
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   kid := pgflow.get_setting('wait_token_kid');

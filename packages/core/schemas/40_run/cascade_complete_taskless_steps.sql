@@ -1,7 +1,7 @@
 create function pgflow.cascade_complete_taskless_steps(run_id uuid)
 returns integer
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return 0;

@@ -4,7 +4,7 @@ create function pgflow.claim_tasks(
   queue_name text, flow_slug text, worker_id uuid, qty integer, step_slug text default null, on_unsupported text default 'skip')
 returns setof pgflow.claimed_task
 language plpgsql
-set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
 set enable_mergejoin = off set jit = off
 as $$
 begin

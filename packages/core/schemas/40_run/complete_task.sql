@@ -2,7 +2,7 @@ create function pgflow.complete_task(
   run_id uuid, step_slug text, task_index integer, output jsonb, worker_id uuid default null, attempt integer default null)
 returns setof pgflow.step_tasks
 language plpgsql
-set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
 set enable_mergejoin = off set jit = off
 as $$
 begin

@@ -1,7 +1,7 @@
 create function pgflow.get_run_with_states(run_id uuid)
 returns jsonb
 language plpgsql volatile security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run pgflow.runs;

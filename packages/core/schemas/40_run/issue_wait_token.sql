@@ -3,7 +3,7 @@
 create function pgflow.issue_wait_token(run_id uuid, step_slug text, expires_in interval default null)
 returns text
 language plpgsql security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_flow_slug text := (select r.flow_slug from pgflow.runs r where r.run_id = issue_wait_token.run_id);

@@ -1,7 +1,7 @@
 create function pgflow.resume_flow(flow_slug text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update pgflow.flows f set paused_at = null where f.flow_slug = resume_flow.flow_slug;

@@ -3,7 +3,7 @@
 create function pgflow.resume_wait(token text, payload jsonb default null)
 returns pgflow.wait_answer
 language plpgsql security definer
-set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
 set enable_mergejoin = off set jit = off
 as $$
 declare

@@ -3,7 +3,7 @@
 create function pgflow.schedule_flow(job_name text, schedule text, flow_slug text, input jsonb)
 returns bigint
 language plpgsql security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_command text;

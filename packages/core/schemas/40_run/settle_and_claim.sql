@@ -5,7 +5,7 @@ create function pgflow.settle_and_claim(
   on_unsupported text default 'skip')
 returns setof pgflow.work_item
 language plpgsql
-set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
 set enable_mergejoin = off set jit = off
 as $$
 declare

@@ -3,7 +3,7 @@ create function pgflow.start_flow(
   flow_slug text, input jsonb, run_id uuid default null, idempotency_key text default null, start_at timestamptz default null)
 returns setof pgflow.runs
 language plpgsql security definer
-set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
 set enable_mergejoin = off set jit = off
 as $$
 declare

@@ -1,7 +1,7 @@
 create function pgflow.start_flow_with_states(flow_slug text, input jsonb, run_id uuid default null)
 returns jsonb
 language plpgsql security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run_id uuid := coalesce(start_flow_with_states.run_id, pgflow.new_run_id());

@@ -1,7 +1,7 @@
 create function pgflow.start_ready_steps(run_id uuid)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   -- A step starts in the transaction that made it ready.

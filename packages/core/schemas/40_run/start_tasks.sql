@@ -5,7 +5,7 @@ create function pgflow.start_tasks(
   flow_slug text, msg_ids bigint[], worker_id uuid, queue_name text default null, step_slug text default null)
 returns setof pgflow.step_task_record
 language plpgsql
-set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
 set enable_mergejoin = off set jit = off
 as $$
 declare

@@ -1,7 +1,7 @@
 create function pgflow.unschedule_flow(job_name text)
 returns boolean
 language plpgsql security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pgflow._check_cron();

@@ -4,7 +4,7 @@
 create function pgflow._advance_message_ids(p_queue_name text)
 returns void
 language plpgsql security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_table text := format('pgmq.%I', pgmq.format_table_name(p_queue_name, 'q'));

@@ -3,7 +3,7 @@
 create function pgflow.release_tasks(worker_id uuid, tasks jsonb)
 returns integer
 language plpgsql
-set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
 set enable_mergejoin = off set jit = off
 as $$
 declare

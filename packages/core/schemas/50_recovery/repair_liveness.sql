@@ -5,7 +5,7 @@
 create function pgflow.repair_liveness()
 returns integer
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_flow_slugs text[] := array(

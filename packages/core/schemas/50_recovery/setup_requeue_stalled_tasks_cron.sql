@@ -1,7 +1,7 @@
 create function pgflow.setup_requeue_stalled_tasks_cron(cron_interval text default '15 seconds')
 returns text
 language plpgsql security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pgflow._check_cron();

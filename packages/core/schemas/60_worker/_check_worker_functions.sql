@@ -1,7 +1,7 @@
 create function pgflow._check_worker_functions(p_function_names text[])
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_unknown text;

@@ -2,7 +2,7 @@ create function pgflow._ensure_workers_status(
   out is_ready boolean, out functions_url text, out url_source text, out key_source text, out key_kind text,
   out missing text[], out hint text)
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_target record;

@@ -5,7 +5,7 @@
 create function pgflow._failed_start(
   p_function pgflow.worker_functions, p_key text, out is_over boolean, out error_message text, out failed_at timestamptz)
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_answer record;

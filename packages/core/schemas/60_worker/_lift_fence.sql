@@ -2,7 +2,7 @@
 create function pgflow._lift_fence(p_function_names text[])
 returns setof pgflow.worker_functions
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update pgflow.worker_functions f set

@@ -5,7 +5,7 @@
 create function pgflow._ping_answer(
   p_function_name text, p_request_id bigint, p_sent_at timestamptz, out status_code integer, out body text, out error_message text, out answered_at timestamptz)
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if not exists (select from pgflow.awaited_pings p where p.function_name = p_function_name and p.request_id = p_request_id) then

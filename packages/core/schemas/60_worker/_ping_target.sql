@@ -3,7 +3,7 @@
 create function pgflow._ping_target(
   out base_url text, out auth_key text, out is_released_local_mode boolean, out url_source text, out key_source text)
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_project text;

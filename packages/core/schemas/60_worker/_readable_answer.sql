@@ -3,7 +3,7 @@
 create function pgflow._readable_answer(p_body text, p_key text)
 returns text
 language plpgsql immutable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   -- Cut first: a body may be long, and a cut key must be found too.

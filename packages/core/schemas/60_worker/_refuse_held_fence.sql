@@ -3,7 +3,7 @@
 create function pgflow._refuse_held_fence(p_function_names text[], p_message text, p_hint text, p_own uuid default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_held record;

@@ -3,7 +3,7 @@
 create function pgflow._vault_secret(p_name text)
 returns text
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_secret text;

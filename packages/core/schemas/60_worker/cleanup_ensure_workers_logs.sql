@@ -2,7 +2,7 @@
 create function pgflow.cleanup_ensure_workers_logs(retention_hours integer default 24)
 returns table (cron_deleted bigint)
 language plpgsql security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pgflow._check_cron();

@@ -1,7 +1,7 @@
 create function pgflow.deprecate_worker(worker_id uuid)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update pgflow.workers w set deprecated_at = coalesce(w.deprecated_at, pgflow.clock()) where w.worker_id = deprecate_worker.worker_id;

@@ -1,7 +1,7 @@
 create function pgflow.deprecate_workers(function_names text[])
 returns integer
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_count integer;

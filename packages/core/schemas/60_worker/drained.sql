@@ -2,7 +2,7 @@
 create function pgflow.drained(function_names text[])
 returns boolean
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return not exists (

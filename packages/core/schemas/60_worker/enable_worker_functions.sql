@@ -3,7 +3,7 @@
 create function pgflow.enable_worker_functions(function_names text[])
 returns setof pgflow.worker_functions
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pgflow._check_worker_functions(enable_worker_functions.function_names);

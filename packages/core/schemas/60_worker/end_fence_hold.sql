@@ -2,7 +2,7 @@
 create function pgflow.end_fence_hold(hold_id uuid)
 returns setof pgflow.worker_functions
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_names text[];

@@ -7,7 +7,7 @@
 create function pgflow.ensure_workers()
 returns table (function_name text, invoked boolean, request_id bigint)
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 -- pg_net's queue may be locked; then nobody can be pinged, and the next tick tries again.
 set lock_timeout = '1s'
 as $$

@@ -3,7 +3,7 @@
 create function pgflow.fence_worker_functions(function_names text[], fenced_by text)
 returns setof pgflow.worker_functions
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_foreign record;

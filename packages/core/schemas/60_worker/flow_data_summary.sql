@@ -3,7 +3,7 @@
 create function pgflow.flow_data_summary(flow_slug text)
 returns jsonb
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_flow pgflow.flows;

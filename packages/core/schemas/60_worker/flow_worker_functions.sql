@@ -1,7 +1,7 @@
 create function pgflow.flow_worker_functions(flow_slug text)
 returns setof text
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return query

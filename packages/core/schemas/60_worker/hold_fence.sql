@@ -4,7 +4,7 @@
 create function pgflow.hold_fence(function_names text[], fenced_by text, held_by text, hold_id uuid, hold_for interval)
 returns setof pgflow.worker_functions
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pgflow._check_worker_functions(hold_fence.function_names);

@@ -2,7 +2,7 @@
 create function pgflow.keep_fence_hold(hold_id uuid, hold_for interval)
 returns integer
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_kept integer;

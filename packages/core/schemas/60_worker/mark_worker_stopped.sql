@@ -1,7 +1,7 @@
 create function pgflow.mark_worker_stopped(worker_id uuid)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update pgflow.workers w set stopped_at = coalesce(w.stopped_at, pgflow.clock()) where w.worker_id = mark_worker_stopped.worker_id;

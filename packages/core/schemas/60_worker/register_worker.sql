@@ -3,7 +3,7 @@
 create function pgflow.register_worker(worker_id uuid, queue_name text, function_name text, start_mode text default 'http', execution_id uuid default null)
 returns text
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pgflow.track_worker_function(register_worker.function_name, register_worker.start_mode);

@@ -4,7 +4,7 @@
 create function pgflow.report_cpu(cpu_ms jsonb)
 returns integer
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_wrong text;

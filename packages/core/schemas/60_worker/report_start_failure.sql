@@ -3,7 +3,7 @@
 create function pgflow.report_start_failure(function_name text, error_message text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update pgflow.worker_functions f set

@@ -3,7 +3,7 @@
 create function pgflow.report_usage(worker_id uuid, tasks_count integer, cpu_ms bigint default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update pgflow.workers w set

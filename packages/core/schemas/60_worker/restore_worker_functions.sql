@@ -4,7 +4,7 @@
 create function pgflow.restore_worker_functions(function_names text[], force boolean default false)
 returns setof pgflow.worker_functions
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pgflow._check_worker_functions(restore_worker_functions.function_names);

@@ -1,7 +1,7 @@
 create function pgflow.track_worker_function(function_name text, start_mode text default 'http')
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if coalesce(btrim(track_worker_function.function_name), '') = '' then

@@ -1,7 +1,7 @@
 create function starflow.cancel_run(run_id uuid, reason text default null)
 returns boolean
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run starflow.workflow_runs := starflow._lock_run(cancel_run.run_id);

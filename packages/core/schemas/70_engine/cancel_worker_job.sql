@@ -1,7 +1,7 @@
 create function starflow.cancel_worker_job(job_id uuid)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   update starflow.worker_jobs j

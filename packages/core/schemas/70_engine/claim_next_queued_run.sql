@@ -7,7 +7,7 @@ create function starflow.claim_next_queued_run(
   runner_id text, lease_ttl_ms bigint, definition_ids uuid[], runner_pool text default null)
 returns setof starflow.workflow_runs
 language plpgsql
-set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
 set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 begin

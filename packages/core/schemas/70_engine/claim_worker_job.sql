@@ -1,7 +1,7 @@
 create function starflow.claim_worker_job(worker_id text, kinds text[], lease_ms bigint, workspace_id text default null)
 returns table (job_id uuid, run_id uuid, node_id text, kind text, payload jsonb, attempt integer, lease_until timestamptz)
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin

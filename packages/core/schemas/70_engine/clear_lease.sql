@@ -1,7 +1,7 @@
 create function starflow.clear_lease(run_id uuid, runner_id text default null, claim_attempts integer default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run starflow.workflow_runs := starflow._lock_run(clear_lease.run_id);

@@ -3,7 +3,7 @@ create function starflow.enqueue_run(
   idempotency_key text default null, delay_ms bigint default 0, traceparent text default null)
 returns table (id uuid, created boolean)
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run starflow.workflow_runs;

@@ -5,7 +5,7 @@ create function starflow.enqueue_worker_job(
   runner_id text default null, claim_attempts integer default null)
 returns setof starflow.worker_jobs
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin

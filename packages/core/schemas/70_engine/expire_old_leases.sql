@@ -5,7 +5,7 @@ create function starflow.expire_old_leases(
   ttl_ms bigint, max_losses integer, reason text default 'runner_lost', max_rows integer default 500)
 returns table (run_id uuid, outcome text)
 language plpgsql
-set search_path = '' set enable_seqscan = off
+set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $$
 declare
   v_run starflow.workflow_runs;

@@ -2,7 +2,7 @@ create function starflow.fail_worker_job(
   job_id uuid, worker_id text, attempt integer, error text, is_permanent boolean default false, workspace_id text default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_job starflow.worker_jobs := starflow._lock_job(job_id, fail_worker_job.workspace_id);

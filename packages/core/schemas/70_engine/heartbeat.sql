@@ -3,7 +3,7 @@ create function starflow.heartbeat(
   runner_id text, ttl_ms bigint, capacity integer, definition_ids uuid[] default '{}', claims jsonb default '[]', runner_pool text default null)
 returns table (run_id uuid, claim_attempts integer)
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin

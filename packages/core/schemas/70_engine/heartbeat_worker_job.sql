@@ -2,7 +2,7 @@ create function starflow.heartbeat_worker_job(
   job_id uuid, worker_id text, attempt integer, lease_ms bigint, workspace_id text default null)
 returns timestamptz
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_job starflow.worker_jobs := starflow._lock_job(job_id, heartbeat_worker_job.workspace_id);

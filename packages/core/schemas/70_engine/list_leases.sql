@@ -1,7 +1,7 @@
 create function starflow.list_leases(workspace_id text default null, max_rows integer default 100)
 returns setof starflow.listed_run
 language plpgsql stable
-set search_path = '' set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
 as $$
 begin
   return query

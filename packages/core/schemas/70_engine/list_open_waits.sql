@@ -1,7 +1,7 @@
 create function starflow.list_open_waits(workspace_id text default null, max_rows integer default 100)
 returns table (run_id uuid, node_id text, template_id text, opened_at timestamptz, due_at timestamptz)
 language plpgsql stable
-set search_path = '' set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 begin

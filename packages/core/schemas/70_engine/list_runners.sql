@@ -1,7 +1,7 @@
 create function starflow.list_runners()
 returns table (runner_id text, runner_pool text, capacity integer, runs integer, last_heartbeat timestamptz, is_live boolean)
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin

@@ -1,7 +1,7 @@
 create function starflow.list_unserved_runs(workspace_id text default null, max_rows integer default 100)
 returns table (run_id uuid, template_id text, queued_at timestamptz, runner_pool text, reason text)
 language plpgsql stable
-set search_path = '' set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 begin

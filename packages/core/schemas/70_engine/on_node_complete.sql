@@ -3,7 +3,7 @@ create function starflow.on_node_complete(
   claim_attempts integer default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin

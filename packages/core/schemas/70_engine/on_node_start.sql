@@ -2,7 +2,7 @@ create function starflow.on_node_start(
   run_id uuid, node_id text, attempt integer, input jsonb default null, runner_id text default null, claim_attempts integer default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform starflow._lock_open_run(on_node_start.run_id, on_node_start.runner_id, on_node_start.claim_attempts);

@@ -2,7 +2,7 @@ create function starflow.on_run_complete(
   run_id uuid, output jsonb, duration_ms bigint, runner_id text default null, claim_attempts integer default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run starflow.workflow_runs := starflow._lock_run(on_run_complete.run_id);

@@ -1,7 +1,7 @@
 create function starflow.on_run_error(run_id uuid, error jsonb, runner_id text default null, claim_attempts integer default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run starflow.workflow_runs := starflow._lock_run(on_run_error.run_id);

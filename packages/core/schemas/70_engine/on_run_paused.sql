@@ -2,7 +2,7 @@ create function starflow.on_run_paused(
   run_id uuid, node_ids text[], runner_id text default null, claim_attempts integer default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run starflow.workflow_runs := starflow._lock_open_run(on_run_paused.run_id, on_run_paused.runner_id, on_run_paused.claim_attempts);

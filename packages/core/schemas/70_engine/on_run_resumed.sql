@@ -1,7 +1,7 @@
 create function starflow.on_run_resumed(run_id uuid, runner_id text default null, claim_attempts integer default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run starflow.workflow_runs := starflow._lock_open_run(on_run_resumed.run_id, on_run_resumed.runner_id, on_run_resumed.claim_attempts);

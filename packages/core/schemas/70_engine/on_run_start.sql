@@ -4,7 +4,7 @@ create function starflow.on_run_start(
   traceparent text default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run starflow.workflow_runs;

@@ -2,7 +2,7 @@ create function starflow.on_variable_set(
   run_id uuid, key text, value jsonb, runner_id text default null, claim_attempts integer default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_value jsonb := coalesce(value, 'null');

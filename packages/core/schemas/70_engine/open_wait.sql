@@ -2,7 +2,7 @@ create function starflow.open_wait(
   run_id uuid, node_id text, timeout_ms bigint default null, runner_id text default null, claim_attempts integer default null)
 returns setof starflow.workflow_waits
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin

@@ -1,7 +1,7 @@
 create function starflow.read_definition(definition_id uuid)
 returns setof starflow.workflow_definitions
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return query select d.* from starflow.workflow_definitions d where d.id = read_definition.definition_id;

@@ -3,7 +3,7 @@
 create function starflow.read_events(run_id uuid, after_id bigint default 0, max_rows integer default null, node_id text default null)
 returns jsonb
 language plpgsql stable
-set search_path = '' set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
 as $$
 begin
   return (

@@ -2,7 +2,7 @@ create function starflow.record_phase_if_changed(
   run_id uuid, phase text, runner_id text default null, claim_attempts integer default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run starflow.workflow_runs := starflow._lock_open_run(

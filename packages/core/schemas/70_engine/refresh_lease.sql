@@ -1,7 +1,7 @@
 create function starflow.refresh_lease(run_id uuid, ttl_ms bigint, runner_id text default null, claim_attempts integer default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run starflow.workflow_runs := starflow._lock_run(refresh_lease.run_id);

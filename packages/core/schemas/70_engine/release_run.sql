@@ -2,7 +2,7 @@ create function starflow.release_run(
   run_id uuid, delay_ms bigint default 0, reason text default null, runner_id text default null, claim_attempts integer default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run starflow.workflow_runs := starflow._lock_run(release_run.run_id);

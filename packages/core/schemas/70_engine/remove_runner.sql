@@ -1,7 +1,7 @@
 create function starflow.remove_runner(runner_id text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   delete from starflow.workflow_runners w where w.runner_id = remove_runner.runner_id;

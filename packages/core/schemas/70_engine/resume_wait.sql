@@ -1,7 +1,7 @@
 create function starflow.resume_wait(run_id uuid, node_id text, payload jsonb)
 returns text
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run starflow.workflow_runs;

@@ -1,7 +1,7 @@
 create function starflow.retry_run(run_id uuid)
 returns boolean
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run starflow.workflow_runs := starflow._lock_run(retry_run.run_id);

@@ -1,7 +1,7 @@
 create function starflow.save_definition(flow_slug text, shape_hash text, shape jsonb)
 returns setof starflow.workflow_definitions
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   insert into starflow.workflow_definitions as d (flow_slug, shape_hash, shape, created_at)

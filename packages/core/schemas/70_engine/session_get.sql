@@ -1,7 +1,7 @@
 create function starflow.session_get(session_id text, key text)
 returns jsonb
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return (

@@ -4,7 +4,7 @@ create function starflow.session_set(
   claim_attempts integer default null)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin

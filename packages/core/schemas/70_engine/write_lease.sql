@@ -1,7 +1,7 @@
 create function starflow.write_lease(run_id uuid, runner_id text, ttl_ms bigint, claim_attempts integer default null)
 returns integer
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run starflow.workflow_runs := starflow._lock_run(write_lease.run_id);

@@ -3,7 +3,7 @@
 create function starflow._attempts_of_tasks(p_run_id uuid, p_step_slug text, p_first_index integer, p_last_index integer)
 returns setof starflow.queue_run_attempt
 language sql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   select a.task_index, a.attempt, a.reason, a.worker_id, w.function_name, a.started_at, a.ended_at, a.error_name, a.error_message, left(a.error_stack, 16384)
   from pgflow.task_attempts a

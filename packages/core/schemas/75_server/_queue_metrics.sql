@@ -2,7 +2,7 @@
 create function starflow._queue_metrics()
 returns setof starflow.metric_sample
 language sql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   with measured as materialized (
     select q.queue_name, m.*

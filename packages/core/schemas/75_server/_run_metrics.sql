@@ -2,7 +2,7 @@
 create function starflow._run_metrics()
 returns setof starflow.metric_sample
 language plpgsql stable
-set search_path = '' set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
 as $$
 declare
   v_now timestamptz := pgflow.clock();

@@ -3,7 +3,7 @@
 create function starflow.audit_liveness(workspace_id text default null, max_rows integer default 100)
 returns table (placement text, kind text, flow_slug text, run_id uuid, step_slug text, task_index integer, reason text)
 language plpgsql stable
-set search_path = '' set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 begin

@@ -1,7 +1,7 @@
 create function starflow.database_id()
 returns uuid
 language sql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   select i.database_id from starflow.database_identity i
 $$;

@@ -2,7 +2,7 @@
 create function starflow.flow_schedules()
 returns table (job_name text, schedule text, flow_slug text, is_active boolean)
 language plpgsql stable security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if to_regclass('cron.job') is null then

@@ -7,7 +7,7 @@ returns table (
   queue_names text[], live_workers integer, last_invoked_at timestamptz, failed_starts integer, last_error text, last_error_at timestamptz,
   lives integer, tasks_per_life double precision, measured_workers integer, cpu_ms_per_task double precision)
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin

@@ -7,7 +7,7 @@ create function starflow.list_queue_runs(
   before_started_at timestamptz default null, before_id uuid default null, max_rows integer default 50, look_at integer default null)
 returns setof starflow.queue_run
 language plpgsql stable
-set search_path = '' set plan_cache_mode = force_custom_plan set enable_sort = off set enable_incremental_sort = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan set enable_sort = off set enable_incremental_sort = off
 set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set max_parallel_workers_per_gather = 0 set jit = off
 as $$
 #variable_conflict use_column

@@ -4,7 +4,7 @@ returns table (
   queue_name text, steps text[], depth integer, in_flight integer, oldest_age interval, waiting_age interval, stalled integer,
   unsupported integer, live_workers integer, function_names text[], is_fenced boolean, fence text, done_per_minute double precision)
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin

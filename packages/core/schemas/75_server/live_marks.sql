@@ -3,7 +3,7 @@
 create function starflow.live_marks(run_ids uuid[] default '{}')
 returns jsonb
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return jsonb_build_object(

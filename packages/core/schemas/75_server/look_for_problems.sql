@@ -4,7 +4,7 @@
 create function starflow.look_for_problems(rules jsonb, webhooks jsonb, group_ms bigint, resolve_after_ms bigint)
 returns setof starflow.problem_change
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_now timestamptz := pgflow.clock();

@@ -3,7 +3,7 @@
 create function starflow.metrics(warn_ms bigint default 2000, page_ms bigint default 30000)
 returns jsonb
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return (

@@ -2,7 +2,7 @@
 create function starflow.open_schedules(workspace_id text, trigger_names text[])
 returns table (trigger_name text, fired_until timestamptz, clock timestamptz)
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   insert into starflow.trigger_schedules as s (workspace_id, trigger_name, fired_until)

@@ -1,7 +1,7 @@
 create function starflow.prune_firings(older_than_ms bigint)
 returns bigint
 language sql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   with pruned as (
     delete from starflow.trigger_firings f

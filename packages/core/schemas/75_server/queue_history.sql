@@ -4,7 +4,7 @@ create function starflow.queue_history(queue_name text, sampled_from timestamptz
 returns table (
   sampled_at timestamptz, depth integer, in_flight integer, oldest_seconds real, live_workers integer, done integer, done_per_minute real)
 language plpgsql stable
-set search_path = '' set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 declare

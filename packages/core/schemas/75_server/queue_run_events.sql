@@ -3,7 +3,7 @@
 create function starflow.queue_run_events(run_id uuid, since timestamptz default null)
 returns setof starflow.queue_run_event
 language sql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   with run as (
     select * from pgflow.runs r where r.run_id = queue_run_events.run_id

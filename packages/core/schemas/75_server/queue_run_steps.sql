@@ -7,7 +7,7 @@ returns table (
   ready_at timestamptz, due_at timestamptz, started_at timestamptz, ended_at timestamptz, skip_reason text, error_name text, error_message text,
   error_stack text, output jsonb, output_bytes integer, spans jsonb)
 language plpgsql stable
-set search_path = '' set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 begin

@@ -5,7 +5,7 @@ returns table (
   task_index integer, status text, queued_at timestamptz, started_at timestamptz, ended_at timestamptz, worker_id uuid, attempts_count integer,
   error_message text, output_bytes integer, attempts jsonb)
 language plpgsql stable
-set search_path = '' set plan_cache_mode = force_custom_plan
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 begin

@@ -1,7 +1,7 @@
 create function starflow.record_delivery(workspace_id text, trigger_name text, delivery_id text, start jsonb)
 returns table (firing starflow.trigger_firings, created boolean)
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   insert into starflow.trigger_firings as f (workspace_id, kind, trigger_name, occurrence, start, status, recorded_at)

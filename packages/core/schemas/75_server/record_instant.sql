@@ -3,7 +3,7 @@ create function starflow.record_instant(
   workspace_id text, trigger_name text, scheduled_at timestamptz, occurrence text, start jsonb, status text default 'recorded')
 returns boolean
 language sql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   with recorded as (
     insert into starflow.trigger_firings as f (

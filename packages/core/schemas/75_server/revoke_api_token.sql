@@ -1,7 +1,7 @@
 create function starflow.revoke_api_token(token_id text)
 returns boolean
 language sql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   with revoked as (
     update starflow.api_tokens t set revoked_at = coalesce(t.revoked_at, pgflow.clock())

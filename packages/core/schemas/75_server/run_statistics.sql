@@ -3,7 +3,7 @@
 create function starflow.run_statistics(workspace_id text default null)
 returns jsonb
 language plpgsql stable
-set search_path = '' set plan_cache_mode = force_custom_plan set jit = off
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan set jit = off
 as $$
 declare
   v_now timestamptz := pgflow.clock();

@@ -3,7 +3,7 @@
 create function starflow.sample_queues()
 returns integer
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_until timestamptz := clock_timestamp() + interval '5 seconds';

@@ -2,7 +2,7 @@ create function starflow.settle_firing(
   workspace_id text, kind text, trigger_name text, occurrence text, run_id uuid default null, refused_code text default null)
 returns void
 language sql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   update starflow.trigger_firings f set
     status = case when settle_firing.run_id is null then 'refused' else 'started' end,

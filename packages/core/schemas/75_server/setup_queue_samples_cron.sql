@@ -1,7 +1,7 @@
 create function starflow.setup_queue_samples_cron(cron_interval text default '* * * * *')
 returns text
 language plpgsql security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pgflow._check_cron();

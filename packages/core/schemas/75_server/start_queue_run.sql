@@ -5,7 +5,7 @@ create function starflow.start_queue_run(
   traceparent text default null)
 returns table (run_id uuid, created boolean)
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run_id uuid := pgflow.new_run_id();

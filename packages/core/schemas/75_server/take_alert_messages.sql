@@ -2,7 +2,7 @@
 create function starflow.take_alert_messages(webhooks text[], lease_ms bigint)
 returns table (message_id uuid, webhook text, problems jsonb, created_at timestamptz, attempt integer)
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin

@@ -1,7 +1,7 @@
 create function starflow.unstarted_firings(workspace_id text, older_than_ms bigint, max_rows integer default 100)
 returns setof starflow.trigger_firings
 language sql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   select f.* from starflow.trigger_firings f
   where f.workspace_id = unstarted_firings.workspace_id and f.status = 'recorded'

@@ -2,7 +2,7 @@
 create function starflow._active_nodes(p_run starflow.workflow_runs)
 returns jsonb
 language sql stable
-set search_path = '' set timezone = 'UTC'
+set search_path = pg_catalog, pg_temp set timezone = 'UTC'
 as $$
   select case when starflow._has_ended(p_run.status) then '{}' else coalesce(jsonb_object_agg(n.node_id, n.activity), '{}') end
   from (

@@ -2,7 +2,7 @@
 create function starflow._broadcast_live(p_workspace_id text, p_event text, p_payload jsonb)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform realtime.send(p_payload, p_event, 'starflow:workspace:' || p_workspace_id, true);

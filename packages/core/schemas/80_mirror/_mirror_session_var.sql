@@ -1,7 +1,7 @@
 create function starflow._mirror_session_var()
 returns trigger
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if starflow._is_mirrored() then

@@ -3,5 +3,5 @@
 create function starflow._mirrored_run(p_run starflow.workflow_runs)
 returns jsonb
 language sql stable
-set search_path = '' set timezone = 'UTC'
+set search_path = pg_catalog, pg_temp set timezone = 'UTC'
 return to_jsonb(p_run) - '{input,output,checkpoint_json,idempotency_key,traceparent,lease_until,last_heartbeat}'::text[];

@@ -1,7 +1,7 @@
 create function starflow.mirror_snapshots(run_ids uuid[])
 returns table (run_id uuid, run jsonb, active_nodes jsonb, is_pending boolean)
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return query

@@ -1,7 +1,7 @@
 create function starflow.outbox_lag(warn_ms bigint default 2000, page_ms bigint default 30000)
 returns table (fresh bigint, late bigint, overdue bigint, oldest_ms bigint, as_of timestamptz)
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_now timestamptz := pgflow.clock();

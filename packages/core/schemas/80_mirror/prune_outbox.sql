@@ -1,7 +1,7 @@
 create function starflow.prune_outbox(older_than_ms bigint default 3600000, max_rows integer default 10000)
 returns integer
 language plpgsql
-set search_path = '' set enable_seqscan = off
+set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $$
 declare
   v_pruned integer;

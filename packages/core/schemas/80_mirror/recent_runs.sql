@@ -2,7 +2,7 @@
 create function starflow.recent_runs(since_ms bigint)
 returns setof uuid
 language plpgsql stable
-set search_path = '' set enable_seqscan = off
+set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $$
 begin
   return query

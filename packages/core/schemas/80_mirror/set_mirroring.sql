@@ -2,7 +2,7 @@
 create function starflow.set_mirroring(is_on boolean)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pgflow.set_setting('mirror', case when is_on then 'on' else 'off' end);

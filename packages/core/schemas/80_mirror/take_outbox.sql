@@ -3,7 +3,7 @@
 create function starflow.take_outbox(max_runs integer default 50, max_rows integer default 500)
 returns setof starflow.mirror_outbox
 language plpgsql
-set search_path = '' set enable_seqscan = off
+set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $$
 declare
   v_runs uuid[];

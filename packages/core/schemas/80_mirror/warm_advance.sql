@@ -1,7 +1,7 @@
 create function starflow.warm_advance(as_of timestamptz)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   insert into starflow.warm_watermark as m (as_of) values (warm_advance.as_of)

@@ -3,7 +3,7 @@
 create function starflow.warm_apply(changes jsonb)
 returns integer
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_change record;

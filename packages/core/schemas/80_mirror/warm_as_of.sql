@@ -1,7 +1,7 @@
 create function starflow.warm_as_of()
 returns timestamptz
 language plpgsql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   return (select m.as_of from starflow.warm_watermark m);

@@ -1,7 +1,7 @@
 create function starflow.warm_progress(run_id uuid, node_id text, value jsonb)
 returns void
 language plpgsql
-set search_path = '' set timezone = 'UTC'
+set search_path = pg_catalog, pg_temp set timezone = 'UTC'
 as $$
 #variable_conflict use_column
 declare

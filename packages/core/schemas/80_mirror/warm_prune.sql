@@ -1,7 +1,7 @@
 create function starflow.warm_prune(older_than_ms bigint default 3600000)
 returns integer
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_pruned integer;

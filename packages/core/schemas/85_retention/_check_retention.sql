@@ -1,7 +1,7 @@
 create function pgflow._check_retention(p_interval interval, p_max_runs integer)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if not coalesce(p_interval > interval '0', false) or not coalesce(p_max_runs > 0, false) then

@@ -1,7 +1,7 @@
 create function pgflow.setup_prune_data_cron(retention_interval interval, cron_interval text default '17 * * * *')
 returns text
 language plpgsql security definer
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pgflow._check_cron();

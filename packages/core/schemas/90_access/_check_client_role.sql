@@ -1,7 +1,7 @@
 create function pgflow._check_client_role(p_role_name text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 begin
   if not exists (select from pg_catalog.pg_roles r where r.rolname = p_role_name) then

@@ -2,7 +2,7 @@
 create function pgflow._client_functions()
 returns setof regprocedure
 language sql stable
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
   values ('pgflow.start_flow(text, jsonb, uuid, text, timestamptz)'::regprocedure), ('pgflow.start_flows(text, jsonb, uuid[])'),
          ('pgflow.start_flow_with_states(text, jsonb, uuid)'), ('pgflow.get_run_with_states(uuid)'),

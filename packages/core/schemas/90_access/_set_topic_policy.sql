@@ -3,7 +3,7 @@
 create function pgflow._set_topic_policy(p_role_name text, p_is_open boolean)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_policy text := left('starflow_runs_of_' || p_role_name, 63);

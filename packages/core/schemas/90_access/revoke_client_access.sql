@@ -1,7 +1,7 @@
 create function pgflow.revoke_client_access(role_name text)
 returns void
 language plpgsql
-set search_path = ''
+set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_function regprocedure;

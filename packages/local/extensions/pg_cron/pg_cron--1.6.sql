@@ -43,7 +43,7 @@ select pg_catalog.pg_extension_config_dump('cron.jobid_seq', '');
 
 -- What is wrong with a schedule, or null: one to 59 seconds, a name, or the five fields of cron.
 create function cron._schedule_problem(p_schedule text) returns text
-language plpgsql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
   v_schedule text := lower(btrim(p_schedule, E' \t'));
   v_names text[] := array['minute', 'hour', 'day of month', 'month', 'day of week'];
@@ -99,7 +99,7 @@ $$;
 
 -- A number or one of the field's words; null for anything else.
 create function cron._schedule_value(p_text text, p_words text, p_min integer) returns integer
-language sql immutable set search_path = '' as $$
+language sql immutable set search_path = pg_catalog, pg_temp as $$
   select case
     when p_text ~ '^\d{1,4}$' then p_text::integer
     else array_position(string_to_array(p_words, ' '), p_text) - 1 + p_min
@@ -108,7 +108,7 @@ $$;
 
 -- The rules of cron.job hold for direct writes too. A job runs as its user, so whoever writes one must be allowed to act
 -- as that user: a role that bypasses row-level security could otherwise put words into a superuser's mouth.
-create function cron._check_job() returns trigger language plpgsql set search_path = '' as $$
+create function cron._check_job() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   v_problem text := cron._schedule_problem(new.schedule);
 begin
@@ -147,13 +147,13 @@ create policy cron_job_run_details_policy on cron.job_run_details using (usernam
 -- Functions. They run with the caller's rights, since a job belongs to the caller.
 
 create function cron.schedule(schedule text, command text) returns bigint
-language sql volatile set search_path = '' as $$
+language sql volatile set search_path = pg_catalog, pg_temp as $$
   insert into cron.job (schedule, command) values (schedule.schedule, schedule.command) returning jobid
 $$;
 
 -- The same name again changes the job of that name.
 create function cron.schedule(job_name text, schedule text, command text) returns bigint
-language plpgsql volatile set search_path = '' as $$
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   v_job_id bigint;
 begin
@@ -169,11 +169,11 @@ begin
 end
 $$;
 
-create function cron._is_mine(p_username text) returns boolean language sql stable set search_path = '' as $$
+create function cron._is_mine(p_username text) returns boolean language sql stable set search_path = pg_catalog, pg_temp as $$
   select p_username = current_user or (select rolsuper from pg_catalog.pg_roles where rolname = current_user)
 $$;
 
-create function cron.unschedule(job_id bigint) returns boolean language plpgsql volatile set search_path = '' as $$
+create function cron.unschedule(job_id bigint) returns boolean language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
   delete from cron.job where jobid = job_id and cron._is_mine(username);
   if not found then
@@ -183,7 +183,7 @@ begin
 end
 $$;
 
-create function cron.unschedule(job_name text) returns boolean language plpgsql volatile set search_path = '' as $$
+create function cron.unschedule(job_name text) returns boolean language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
   delete from cron.job where jobname = job_name and username = current_user;
   if not found then
@@ -196,7 +196,7 @@ $$;
 create function cron.alter_job(
   job_id bigint, schedule text default null, command text default null, database text default null,
   username text default null, active boolean default null
-) returns void language plpgsql volatile set search_path = '' as $$
+) returns void language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
   update cron.job j
   set schedule = coalesce(alter_job.schedule, j.schedule),

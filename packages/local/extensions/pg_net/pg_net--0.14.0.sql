@@ -33,7 +33,7 @@ create unlogged table net._http_response (
 create index _http_response_id_idx on net._http_response (id);
 create index _http_response_created_idx on net._http_response (created);
 
-create function net._wake_sender() returns trigger language plpgsql set search_path = '' as $$
+create function net._wake_sender() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   perform pg_catalog.pg_notify('net_http_request', '');
   return null;
@@ -44,7 +44,7 @@ create trigger wake_sender after insert on net.http_request_queue
 
 -- Every byte but the unreserved characters of RFC 3986.
 create function net._urlencode_string(string text) returns text
-language sql immutable strict set search_path = '' as $$
+language sql immutable strict set search_path = pg_catalog, pg_temp as $$
   select coalesce(string_agg(
     case
       when character ~ '^[A-Za-z0-9._~-]$' then character
@@ -54,7 +54,7 @@ language sql immutable strict set search_path = '' as $$
 $$;
 
 create function net._with_params(p_url text, p_params jsonb) returns text
-language sql immutable set search_path = '' as $$
+language sql immutable set search_path = pg_catalog, pg_temp as $$
   select p_url || coalesce(
     case when position('?' in p_url) > 0 then '&' else '?' end
       || string_agg(net._urlencode_string(key) || '=' || net._urlencode_string(coalesce(value, '')), '&' order by position),
@@ -64,7 +64,7 @@ $$;
 
 create function net.http_get(
   url text, params jsonb default '{}', headers jsonb default '{}', timeout_milliseconds integer default 5000
-) returns bigint language sql volatile security definer set search_path = '' as $$
+) returns bigint language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
   insert into net.http_request_queue (method, url, headers, timeout_milliseconds)
   values ('GET', net._with_params(http_get.url, params), http_get.headers, http_get.timeout_milliseconds)
   returning id
@@ -73,7 +73,7 @@ $$;
 create function net.http_delete(
   url text, params jsonb default '{}', headers jsonb default '{}', timeout_milliseconds integer default 5000,
   body jsonb default null
-) returns bigint language sql volatile security definer set search_path = '' as $$
+) returns bigint language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
   insert into net.http_request_queue (method, url, headers, body, timeout_milliseconds)
   values (
     'DELETE', net._with_params(http_delete.url, params), http_delete.headers,
@@ -85,7 +85,7 @@ $$;
 create function net.http_post(
   url text, body jsonb default '{}', params jsonb default '{}',
   headers jsonb default '{"Content-Type": "application/json"}', timeout_milliseconds integer default 5000
-) returns bigint language plpgsql volatile security definer set search_path = '' as $$
+) returns bigint language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   v_content_type text := (
     select given.value from jsonb_each_text(http_post.headers) as given where lower(given.key) = 'content-type' limit 1

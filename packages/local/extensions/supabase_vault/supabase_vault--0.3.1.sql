@@ -21,7 +21,7 @@ create unique index secrets_name_idx on vault.secrets (name) where name is not n
 select pg_catalog.pg_extension_config_dump('vault.secrets', '');
 
 -- Runs as the superuser that owns it, since only that one may read a file of the server. No role can call it.
-create function vault._key() returns text language sql stable security definer set search_path = '' as $$
+create function vault._key() returns text language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   select pg_catalog.pg_read_file('starflow-vault.key')
 $$;
 
@@ -37,14 +37,14 @@ begin
   -- The key is 32 random bytes, so it is not stretched (s2k-mode 1).
   execute format($f$
     create function vault._encrypt(p_secret text) returns text
-    language sql volatile security definer set search_path = '' as $body$
+    language sql volatile security definer set search_path = pg_catalog, pg_temp as $body$
       select pg_catalog.encode(
         %s.pgp_sym_encrypt(p_secret, vault._key(), 'cipher-algo=aes256, s2k-mode=1'), 'base64')
     $body$
   $f$, v_pgcrypto);
   execute format($f$
     create function vault._decrypt(p_secret text) returns text
-    language sql stable security definer set search_path = '' as $body$
+    language sql stable security definer set search_path = pg_catalog, pg_temp as $body$
       select %s.pgp_sym_decrypt(pg_catalog.decode(p_secret, 'base64'), vault._key())
     $body$
   $f$, v_pgcrypto);
@@ -57,7 +57,7 @@ create view vault.decrypted_secrets as
 
 create function vault.create_secret(
   new_secret text, new_name text default null, new_description text default '', new_key_id uuid default null
-) returns uuid language sql volatile security definer set search_path = '' as $$
+) returns uuid language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
   insert into vault.secrets (secret, name, description, key_id)
   values (vault._encrypt(new_secret), new_name, coalesce(new_description, ''), new_key_id)
   returning id
@@ -66,7 +66,7 @@ $$;
 create function vault.update_secret(
   secret_id uuid, new_secret text default null, new_name text default null, new_description text default null,
   new_key_id uuid default null
-) returns void language sql volatile security definer set search_path = '' as $$
+) returns void language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
   update vault.secrets s
   set secret = case when new_secret is null then s.secret else vault._encrypt(new_secret) end,
       name = coalesce(new_name, s.name),

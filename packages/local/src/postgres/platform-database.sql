@@ -71,7 +71,7 @@ $$;
 
 -- A payload may be longer than a notification (8000 bytes), so that carries the id only.
 create or replace function realtime._announce_message() returns trigger language plpgsql
-set search_path = '' as $$
+set search_path = pg_catalog, pg_temp as $$
 begin
   perform pg_catalog.pg_notify('realtime_messages', new.id::text);
   return null;
@@ -82,7 +82,7 @@ create or replace trigger announce_message after insert on realtime.messages
 
 -- A broadcast that fails must not fail the work it tells of.
 create or replace function realtime.send(payload jsonb, event text, topic text, private boolean default true)
-returns void language plpgsql set search_path = '' as $$
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   insert into realtime.messages (payload, event, topic, private, extension)
   values (send.payload, send.event, send.topic, send.private, 'broadcast');
@@ -103,7 +103,7 @@ create or replace function realtime.broadcast_changes(
   old record,
   level text default 'ROW'
 )
-returns void language plpgsql set search_path = '' as $$
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   if level = 'STATEMENT' then
     raise exception 'function can only be triggered for each row, not for each statement';
