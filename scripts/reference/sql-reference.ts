@@ -243,11 +243,11 @@ function codesOf(root: SqlObject, byName: ReadonlyMap<string, SqlObject>): strin
 
 function settingsOf(byName: ReadonlyMap<string, SqlObject>): string {
   const body = byName.get('_known_settings')?.body ?? ''
-  const rows = [...body.matchAll(/\('(\w+)', (null|'[^']*'), '([^']*)', '[^']*'\)/g)].map(
-    ([, key, value, allowed]) =>
-      `| \`${key}\` | ${value === 'null' ? 'unset' : `\`${value?.slice(1, -1)}\``} | ${allowed} |`,
+  const rows = [...body.matchAll(/\('(\w+)', (null|'[^']*'), '([^']*)', '[^']*', (true|false)\)/g)].map(
+    ([, key, value, allowed, isForSessions]) =>
+      `| \`${key}\` | ${value === 'null' ? 'unset' : `\`${value?.slice(1, -1)}\``} | ${allowed} | ${isForSessions === 'true' ? `\`set pgflow.${key}\`` : ''} |`,
   )
-  return `## The settings\n\n| key | default | values |\n|---|---|---|\n${rows.join('\n')}\n`
+  return `## The settings\n\n| key | default | values | a session's own |\n|---|---|---|---|\n${rows.join('\n')}\n`
 }
 
 function typesOf(files: readonly SchemaFile[]): string {

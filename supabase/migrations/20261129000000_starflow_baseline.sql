@@ -113,22 +113,24 @@ create sequence pgflow.counted_refusals;
 create sequence pgflow.counted_requeues;
 
 -- 10_foundation/_known_settings.sql
--- Without SET options, which would keep it from being inlined. Every key: its default (null: unset) and the values it takes.
+-- Without SET options, which would keep it from being inlined. Every key: its default (null: unset), the values it takes, and whether a
+-- session may set it for itself: only what tunes. What weakens a check, opens a channel or says where secrets go, stands in the table,
+-- where the server alone writes.
 create function pgflow._known_settings()
-returns table (key text, default_value text, allowed text, pattern text)
+returns table (key text, default_value text, allowed text, pattern text, is_for_sessions boolean)
 language sql immutable
 as $$
   values
-    ('local', null, 'on or off', '^(on|off)$'),
-    ('functions_base_url', null, 'the http(s) URL in front of the function names', '^https?://[^ ]+[^/ ]$'),
-    ('events', 'watched', 'all, watched or off', '^(all|watched|off)$'),
-    ('events_channel', 'private', 'private or public', '^(private|public)$'),
-    ('max_requeues', '3', 'a whole number from 0 to 1000', '^(1000|[0-9]{1,3})$'),
-    ('max_retry_delay', '86400', 'seconds, a whole number from 0 to 9999999', '^[0-9]{1,7}$'),
-    ('wait_token_kid', 'default', 'the name of a key: letters, digits, - and _, at most 32', '^[A-Za-z0-9_-]{1,32}$'),
-    ('mirror', 'off', 'on or off', '^(on|off)$'),
-    ('unowned_runs', 'hidden', 'hidden or visible', '^(hidden|visible)$'),
-    ('test_clock', 'off', 'on or off', '^(on|off)$')
+    ('local', null, 'on or off', '^(on|off)$', false),
+    ('functions_base_url', null, 'the http(s) URL in front of the function names', '^https?://[^ ]+[^/ ]$', false),
+    ('events', 'watched', 'all, watched or off', '^(all|watched|off)$', true),
+    ('events_channel', 'private', 'private or public', '^(private|public)$', false),
+    ('max_requeues', '3', 'a whole number from 0 to 1000', '^(1000|[0-9]{1,3})$', true),
+    ('max_retry_delay', '86400', 'seconds, a whole number from 0 to 9999999', '^[0-9]{1,7}$', true),
+    ('wait_token_kid', 'default', 'the name of a key: letters, digits, - and _, at most 32', '^[A-Za-z0-9_-]{1,32}$', false),
+    ('mirror', 'off', 'on or off', '^(on|off)$', false),
+    ('unowned_runs', 'hidden', 'hidden or visible', '^(hidden|visible)$', false),
+    ('test_clock', 'off', 'on or off', '^(on|off)$', false)
 $$;
 
 -- 10_foundation/_raise.sql
@@ -154,7 +156,7 @@ begin
   -- Nobody has checked it: one that makes no sense must not stop a recovery, say, that reads a number from it.
   -- (Two questions, since the second is a query, which the first spares.)
   if v_parameter is not null then
-    if v_parameter ~ (select k.pattern from pgflow._known_settings() k where k.key = p_key) then
+    if exists (select from pgflow._known_settings() k where k.key = p_key and k.is_for_sessions and v_parameter ~ k.pattern) then
       return v_parameter;
     end if;
   end if;
@@ -198,7 +200,7 @@ as $$
 begin
   return pgflow._setting(get_setting.key);
 end $$;
-comment on function pgflow.get_setting(text) is 'The value of a setting: a GUC pgflow.<key> first (one that is not allowed is passed over), then the table, then the default; null when unset.';
+comment on function pgflow.get_setting(text) is 'The value of a setting: of events, max_requeues and max_retry_delay a GUC pgflow.<key> first (one that is not allowed is passed over); then the table, then the default; null when unset.';
 
 -- 10_foundation/is_local.sql
 create function pgflow.is_local()
@@ -1439,7 +1441,8 @@ create table pgflow.runs (
   failed_at timestamptz,
   cancelled_at timestamptz,
   cancel_reason text,
-  -- Who started it, as the request's JWT says: what a signed-in person may see. Null for the server's own runs.
+  -- Who started it, as the request's JWT says: what a signed-in person may see. Null for the server's own runs, the nil UUID for those of
+  -- other callers without an id.
   owner uuid,
   idempotency_key text,
   -- The span that started it. A null costs no byte: the bitmap of the row has the place anyway.
@@ -1459,7 +1462,8 @@ create index runs_started_at_idx on pgflow.runs (started_at, run_id);
 -- Those that did not succeed are few, and looked for among all the others; only they are added here, and once.
 create index runs_unsuccessful_idx on pgflow.runs (started_at, run_id) where status = any ('{failed,cancelled}');
 create index runs_failed_at_idx on pgflow.runs (failed_at) where failed_at is not null;
-create unique index runs_flow_slug_idempotency_key_key on pgflow.runs (flow_slug, idempotency_key) where idempotency_key is not null;
+-- Keys are a name space per owner; the server, whose runs have none, is one of them.
+create unique index runs_idempotency_key_key on pgflow.runs (flow_slug, idempotency_key, owner) nulls not distinct where idempotency_key is not null;
 create index runs_owner_idx on pgflow.runs (owner) where owner is not null;
 comment on table pgflow.runs is 'One execution of a flow.';
 
@@ -1781,20 +1785,23 @@ begin
 end $$;
 
 -- 40_run/_check_run_ids.sql
--- A run id that was asked for may exist: then it must be a run of the same flow, and one the caller may see.
+-- A run id that was asked for may exist: then it must be a run of the same flow, and one that this caller started. What exists of others
+-- is told to those who may see it; the rest gets the one text for all that is taken.
 create function pgflow._check_run_ids(p_flow_slug text, p_run_ids uuid[])
 returns void
 language plpgsql
 as $$
 declare
+  v_owner uuid := pgflow._run_owner();
   v_taken record;
 begin
-  select r.run_id, r.flow_slug, pgflow._may_see(r.owner) as is_visible into v_taken from pgflow.runs r
-  where r.run_id = any (p_run_ids) and (r.flow_slug <> p_flow_slug or not pgflow._may_see(r.owner)) limit 1;
+  select r.run_id, r.flow_slug, r.owner, pgflow._may_see(r.owner) as is_visible into v_taken from pgflow.runs r
+  where r.run_id = any (p_run_ids) and (r.flow_slug <> p_flow_slug or r.owner is distinct from v_owner or not pgflow._may_see(r.owner)) limit 1;
   if v_taken.run_id is not null then
     perform pgflow._raise('SF202',
-      case when v_taken.is_visible then format('Run %s already exists and belongs to flow "%s".', v_taken.run_id, v_taken.flow_slug)
-           else format('Run %s already exists.', v_taken.run_id) end,
+      case when not v_taken.is_visible then format('Run id %s cannot be used.', v_taken.run_id)
+           when v_taken.flow_slug <> p_flow_slug then format('Run %s already exists and belongs to flow "%s".', v_taken.run_id, v_taken.flow_slug)
+           else format('Run %s already exists and belongs to another caller.', v_taken.run_id) end,
       format('It was asked for flow "%s".', p_flow_slug), 'Use a new run id.');
   end if;
 end $$;
@@ -2373,18 +2380,19 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  return pgflow._caller_is_server() or (p_owner is not null and p_owner = pgflow._caller_id());
+  return pgflow._caller_is_server() or coalesce(p_owner = pgflow._caller_id(), false);
 end $$;
 
 -- 40_run/_may_see.sql
--- Who may change a run sees it. In a database that was upgraded so does whoever knows the id of a run without an owner, as before.
+-- Who may change a run sees it. In a database that was upgraded so does each caller who knows the id of a run that the server or a caller
+-- without an id started, as before.
 create function pgflow._may_see(p_owner uuid)
 returns boolean
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  return pgflow._may_change(p_owner) or (p_owner is null and pgflow._setting('unowned_runs') = 'visible');
+  return pgflow._may_change(p_owner) or (coalesce(p_owner, '00000000-0000-0000-0000-000000000000') = '00000000-0000-0000-0000-000000000000' and pgflow._setting('unowned_runs') = 'visible');
 end $$;
 
 -- 40_run/_may_watch.sql
@@ -2657,6 +2665,17 @@ begin
   )
   select count(*) into v_sent from changed;
   return v_sent;
+end $$;
+
+-- 40_run/_run_owner.sql
+-- Whose a run is that this call starts: null is the server. Callers without an id are one owner, whom the nil UUID stands for: without it
+-- their run ids and idempotency keys would be the server's.
+create function pgflow._run_owner()
+returns uuid
+language plpgsql stable
+as $$
+begin
+  return coalesce(pgflow._caller_id(), case when not pgflow._caller_is_server() then '00000000-0000-0000-0000-000000000000'::uuid end);
 end $$;
 
 -- 40_run/_send_event.sql
@@ -3003,7 +3022,7 @@ language plpgsql
 as $$
 declare
   v_now timestamptz := pgflow.clock();
-  v_owner uuid := pgflow._caller_id();
+  v_owner uuid := pgflow._run_owner();
   v_traceparent text := pgflow._traceparent();
   v_steps integer;
   v_has_root_map boolean;
@@ -3648,7 +3667,6 @@ as $$
 declare
   v_run_id uuid := coalesce(start_flow.run_id, pgflow.new_run_id());
   v_started uuid;
-  v_existing record;
 begin
   if start_flow.idempotency_key is not null then
     perform pgflow._check_idempotency_key(start_flow.flow_slug, start_flow.idempotency_key);
@@ -3660,20 +3678,16 @@ begin
   select s into v_started from pgflow._start_runs(
     start_flow.flow_slug, array[v_run_id], array[start_flow.input], start_flow.idempotency_key, start_at) s;
   if v_started is null then
-    -- The same key again: the run that it started, whatever run id was asked for now.
-    select r.run_id, pgflow._may_see(r.owner) as is_visible into v_existing from pgflow.runs r
-    where r.flow_slug = start_flow.flow_slug and r.idempotency_key = start_flow.idempotency_key;
-    if not v_existing.is_visible then
-      perform pgflow._raise('SF202', format('Idempotency key "%s" of flow "%s" is taken.', start_flow.idempotency_key, start_flow.flow_slug),
-        'It started a run of somebody else.', 'Use a key that only you can make, for example with your user id in it.');
-    end if;
-    v_run_id := coalesce(v_existing.run_id, v_run_id);
+    -- The same key of the same owner again: the run that it started, whatever run id was asked for now.
+    v_run_id := coalesce((select r.run_id from pgflow.runs r
+                          where r.flow_slug = start_flow.flow_slug and r.idempotency_key = start_flow.idempotency_key
+                            and r.owner is not distinct from pgflow._run_owner()), v_run_id);
     perform pgflow._check_run_ids(start_flow.flow_slug, array[v_run_id]);
   end if;
   return query select r.* from pgflow.runs r where r.run_id = v_run_id;
 end $$;
 comment on function pgflow.start_flow(text, jsonb, uuid, text, timestamptz) is
-  'Starts a run and returns it; none of its work is claimable before start_at. The same run_id or idempotency_key again gives the existing run of the same flow.';
+  'Starts a run and returns it; none of its work is claimable before start_at. The same run_id or idempotency_key of the same caller again gives the existing run of the same flow.';
 
 -- 40_run/start_flow_with_states.sql
 create function pgflow.start_flow_with_states(flow_slug text, input jsonb, run_id uuid default null)
@@ -3706,6 +3720,10 @@ begin
     perform pgflow._raise('SF203', format('The inputs for flow "%s" must be one JSON array.', start_flows.flow_slug),
       format('Got %s.', coalesce(jsonb_typeof(inputs), 'null')), 'Send one element per run.');
   end if;
+  if jsonb_array_length(inputs) > 1000 and not pgflow._caller_is_server() then
+    perform pgflow._raise('SF203', format('Too many inputs for flow "%s" in one call.', start_flows.flow_slug),
+      format('%s inputs; a client may send 1000.', jsonb_array_length(inputs)), 'Send them in several calls, or start them from a server.');
+  end if;
   if run_ids is not null and cardinality(run_ids) <> jsonb_array_length(inputs) then
     perform pgflow._raise('SF203', format('Flow "%s" needs one run id for each input.', start_flows.flow_slug),
       format('%s inputs, %s run ids.', jsonb_array_length(inputs), cardinality(run_ids)), 'Leave run_ids out, or send as many as inputs.');
@@ -3728,7 +3746,7 @@ begin
     join pgflow.runs r on r.run_id = u.run_id order by u.ordinal;
 end $$;
 comment on function pgflow.start_flows(text, jsonb, uuid[]) is
-  'Starts one run for each element of the JSON array inputs. A run id that exists gives its run back, unchanged; one of another flow is refused.';
+  'Starts one run for each element of the JSON array inputs, of which a client may send 1000. A run id of the same caller that exists gives its run back, unchanged; one of another flow or caller is refused.';
 
 -- 40_run/start_ready_steps.sql
 create function pgflow.start_ready_steps(run_id uuid)
@@ -5778,8 +5796,8 @@ language plpgsql
 as $$
 begin
   if p_run.workspace_id is distinct from p_workspace_id then
-    perform pgflow._raise('SF202', format('Run %s already exists.', p_run.id), 'It is not a run of this workspace.',
-      'Use another id, or leave it out.');
+    perform pgflow._raise('SF202', format('Run id %s cannot be used.', p_run.id), format('It was asked for flow "%s".', p_template_id),
+      'Use a new run id.');
   end if;
   if p_run.template_id is distinct from p_template_id or p_run.env is distinct from p_env then
     perform pgflow._raise('SF202', format('Run %s already exists and belongs to flow "%s".', p_run.id, p_run.template_id),

@@ -132,14 +132,6 @@ describe('service_role', () => {
   })
 })
 
-test('every function that runs with the rights of its owner looks in pg_temp last', async () => {
-  const open = await sql`
-    select p.oid::regprocedure::text as name from pg_proc p
-    where p.pronamespace = 'pgflow'::regnamespace and p.prosecdef
-      and not coalesce(p.proconfig, '{}') @> array['search_path=pg_catalog, pg_temp']`
-  expect(open).toEqual([])
-})
-
 test('PUBLIC may do nothing in the schema', async () => {
   expect(await opened('public')).toEqual({ usage: false, functions: [], tables: [] })
 })

@@ -209,14 +209,29 @@ describe('a signed-in person', () => {
     ]
     for (const attempt of attempts) {
       const refused = await refusal(attempt)
-      expect(refused).toMatchObject({ code: 'SF202', message: `Run ${other} already exists.` })
-      expect(JSON.stringify(refused)).not.toMatch(/secret|belongs/)
+      expect(refused).toMatchObject({ code: 'SF202', message: `Run id ${other} cannot be used.` })
+      expect(JSON.stringify(refused)).not.toMatch(/secret|belongs|exists/)
     }
   })
 
   test('starts many runs in one call, all of them theirs', async () => {
     const runs = await mine.sql<{ owner: string }[]>`select owner from pgflow.start_flows('shared', '[1, 2, 3]')`
     expect(runs.map((run) => run.owner)).toEqual([mine.id, mine.id, mine.id])
+  })
+
+  test('starts at most 1000 runs in one call, which the server may exceed', async () => {
+    const refused = await refusal(
+      mine.sql`select pgflow.start_flows('shared', (select jsonb_agg(n) from generate_series(1, 1001) n))`,
+    )
+    expect(refused).toMatchObject({ code: 'SF203', detail: '1001 inputs; a client may send 1000.' })
+    const undo = new Error('undo')
+    const many = sql.begin(async (tx) => {
+      const rows =
+        await tx`select from pgflow.start_flows('shared', (select jsonb_agg(n) from generate_series(1, 1001) n))`
+      expect(rows).toHaveLength(1001)
+      throw undo
+    })
+    await expect(many).rejects.toBe(undo)
   })
 })
 
@@ -227,7 +242,7 @@ describe('an anonymous caller without a subject', () => {
   test('starts runs, and sees none of them', async () => {
     const runId = await start(nobody)
     expect(await sql`select owner, status from pgflow.runs where run_id = ${runId}`).toEqual([
-      { owner: null, status: 'started' },
+      { owner: '00000000-0000-0000-0000-000000000000', status: 'started' },
     ])
     expect(await nobody`select * from pgflow.runs`).toHaveLength(0)
     expect(await nobody`select pgflow.get_run_with_states(${runId}) as found`).toEqual([{ found: null }])
@@ -262,7 +277,9 @@ describe('a trigger', () => {
   test('of the role alone, without a request behind it, starts a run too', async () => {
     const bare = database.as('authenticated')
     await bare`insert into public.orders values (2)`
-    expect(await sql`select owner from pgflow.runs where input = '{"id": 2}'`).toEqual([{ owner: null }])
+    expect(await sql`select owner from pgflow.runs where input = '{"id": 2}'`).toEqual([
+      { owner: '00000000-0000-0000-0000-000000000000' },
+    ])
   })
 
   test('that runs with the rights of its owner starts a run even without client access', async () => {

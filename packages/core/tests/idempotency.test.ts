@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { describe, expect, test } from 'vitest'
+import type { Sql } from 'postgres'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { testDatabase } from '../../../tests/support/test-database.ts'
 import { untilBlocked } from './support/blocked.ts'
 import { CompiledFlow } from './support/compiled-flow.ts'
@@ -8,6 +9,8 @@ import { type StepSketch, shape } from './support/shape.ts'
 
 const database = await testDatabase()
 const { sql } = database
+/** The owner of what callers without an id start. */
+const NO_ID = '00000000-0000-0000-0000-000000000000'
 
 let count = 0
 const compile = (steps: Record<string, StepSketch> = { a: {} }) =>
@@ -83,17 +86,83 @@ describe('an idempotency key', () => {
     expect(await late).toEqual([{ input: 2 }])
     await Promise.all([first.end(), second.end()])
   })
+})
 
-  test('that somebody else used is refused without a word of their run', async () => {
+describe('the run ids and idempotency keys of a caller', () => {
+  const caller = (sub: string | undefined, role = 'authenticated' as 'authenticated' | 'anon') =>
+    database.as(role, { claims: { role, sub } })
+  const [a, b] = [randomUUID(), randomUUID()]
+  const callers: [string, string | null, Sql][] = [
+    ['a signed-in person', a, caller(a)],
+    ['another one', b, caller(b)],
+    ['a caller without an id', NO_ID, caller(undefined, 'anon')],
+    ['the server', null, sql],
+  ]
+  beforeAll(() => sql`select pgflow.grant_client_access('authenticated'), pgflow.grant_client_access('anon')`)
+  afterAll(() => sql`select pgflow.revoke_client_access('authenticated'), pgflow.revoke_client_access('anon')`)
+
+  test.each([
+    ['clients first', callers],
+    ['the server first', callers.toReversed()],
+  ])('are their own name space, %s: the same key starts a run for each, with the input of each', async (_, order) => {
     const flow = await compile()
-    const theirs = database.as('service_role', { claims: { sub: randomUUID() }, connections: 1 })
-    const [run] = await theirs`select run_id from pgflow.start_flow(${flow.slug}, '{}', null, 'mine')`
-    await sql`select pgflow.grant_client_access('authenticated')`
-    const other = database.as('authenticated', { claims: { sub: randomUUID() } })
-    const refused = await refusal(other`select pgflow.start_flow(${flow.slug}, '{}', null, 'mine')`)
-    expect(refused).toMatchObject({ code: 'SF202', message: `Idempotency key "mine" of flow "${flow.slug}" is taken.` })
-    expect(JSON.stringify(refused)).not.toContain(run!.run_id)
-    await sql`select pgflow.revoke_client_access('authenticated')`
+    const runs = new Map<string, string>()
+    for (const [who, owner, client] of order) {
+      const [run] =
+        await client`select * from pgflow.start_flow(${flow.slug}, ${JSON.stringify(who)}::text::jsonb, null, 'order-42')`
+      expect(run).toMatchObject({ owner, input: who, idempotency_key: 'order-42' })
+      runs.set(who, run!.run_id)
+    }
+    expect(new Set(runs.values()).size).toBe(4)
+    expect(await flow.depth('a')).toBe(4)
+    for (const [who, owner, client] of order) {
+      // Callers without an id are many people, and none of them sees the run of another.
+      if (owner === NO_ID) {
+        expect(await refusal(client`select pgflow.start_flow(${flow.slug}, '0', null, 'order-42')`)).toMatchObject({
+          code: 'SF202',
+        })
+      } else {
+        const [again] = await client`select * from pgflow.start_flow(${flow.slug}, '0', null, 'order-42')`
+        expect(again).toMatchObject({ run_id: runs.get(who), input: who })
+      }
+    }
+    expect(await flow.depth('a')).toBe(4)
+  })
+
+  test('are their own: no other caller is given a run by its id, and clients learn the same of every run that is not theirs', async () => {
+    const [flow, other] = [await compile(), await compile()]
+    for (const [who, , first] of callers) {
+      const runId = randomUUID()
+      await first`select pgflow.start_flow(${flow.slug}, '"planted"', ${runId})`
+      for (const [whoElse, owner, client] of callers) {
+        if (whoElse === who) continue
+        const starts = (slug: string) => [
+          client`select pgflow.start_flow(${slug}, '1', ${runId})`,
+          client`select pgflow.start_flow(${slug}, '1', ${runId}, 'a key')`,
+          client`select pgflow.start_flow_with_states(${slug}, '1', ${runId})`,
+          client`select pgflow.start_flows(${slug}, '[1]', array[${runId}]::uuid[])`,
+        ]
+        for (const slug of [flow.slug, other.slug]) {
+          for (const start of starts(slug)) {
+            const refused = await refusal(start)
+            if (owner === null) {
+              const whose = slug === flow.slug ? 'another caller' : `flow "${flow.slug}"`
+              expect(refused).toMatchObject({
+                code: 'SF202',
+                message: `Run ${runId} already exists and belongs to ${whose}.`,
+              })
+            } else {
+              expect(refused).toEqual({
+                code: 'SF202',
+                message: `Run id ${runId} cannot be used.`,
+                detail: `It was asked for flow "${slug}".`,
+                hint: 'Use a new run id.',
+              })
+            }
+          }
+        }
+      }
+    }
   })
 })
 

@@ -44,14 +44,25 @@ describe('a setting', () => {
   })
 
   test.each([
+    ['local', 'on', null],
+    ['functions_base_url', 'https://elsewhere.test', null],
+    ['events_channel', 'public', 'private'],
+    ['wait_token_kid', 'old', 'default'],
+    ['mirror', 'on', 'off'],
+    ['unowned_runs', 'visible', 'hidden'],
+    ['test_clock', 'on', 'off'],
+  ])('that weakens a check is never that of a configuration parameter: %s is not %s', async (key, wrong, value) => {
+    const client = database.connect({ settings: { [`pgflow.${key}`]: wrong } })
+    expect(await get(key, client)).toBe(value)
+    await client.end()
+  })
+
+  test.each([
     ['max_requeues', 'abc', '9'],
     ['max_retry_delay', '1e9', '86400'],
     ['events', 'none', 'watched'],
-    ['events_channel', 'PRIVATE', 'private'],
-    ['local', 'true', 'off'],
   ])('of a configuration parameter that is not allowed is passed over: %s is not %s', async (key, wrong, value) => {
     await core.setSetting('max_requeues', '9')
-    await core.setSetting('local', 'off')
     const client = database.connect({ settings: { [`pgflow.${key}`]: wrong } })
     expect(await get(key, client)).toBe(value)
     await client.end()

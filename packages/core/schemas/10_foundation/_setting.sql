@@ -9,7 +9,7 @@ begin
   -- Nobody has checked it: one that makes no sense must not stop a recovery, say, that reads a number from it.
   -- (Two questions, since the second is a query, which the first spares.)
   if v_parameter is not null then
-    if v_parameter ~ (select k.pattern from pgflow._known_settings() k where k.key = p_key) then
+    if exists (select from pgflow._known_settings() k where k.key = p_key and k.is_for_sessions and v_parameter ~ k.pattern) then
       return v_parameter;
     end if;
   end if;

@@ -17,7 +17,8 @@ create table pgflow.runs (
   failed_at timestamptz,
   cancelled_at timestamptz,
   cancel_reason text,
-  -- Who started it, as the request's JWT says: what a signed-in person may see. Null for the server's own runs.
+  -- Who started it, as the request's JWT says: what a signed-in person may see. Null for the server's own runs, the nil UUID for those of
+  -- other callers without an id.
   owner uuid,
   idempotency_key text,
   -- The span that started it. A null costs no byte: the bitmap of the row has the place anyway.
@@ -37,7 +38,8 @@ create index runs_started_at_idx on pgflow.runs (started_at, run_id);
 -- Those that did not succeed are few, and looked for among all the others; only they are added here, and once.
 create index runs_unsuccessful_idx on pgflow.runs (started_at, run_id) where status = any ('{failed,cancelled}');
 create index runs_failed_at_idx on pgflow.runs (failed_at) where failed_at is not null;
-create unique index runs_flow_slug_idempotency_key_key on pgflow.runs (flow_slug, idempotency_key) where idempotency_key is not null;
+-- Keys are a name space per owner; the server, whose runs have none, is one of them.
+create unique index runs_idempotency_key_key on pgflow.runs (flow_slug, idempotency_key, owner) nulls not distinct where idempotency_key is not null;
 create index runs_owner_idx on pgflow.runs (owner) where owner is not null;
 comment on table pgflow.runs is 'One execution of a flow.';
 

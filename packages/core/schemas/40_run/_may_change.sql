@@ -5,5 +5,5 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  return pgflow._caller_is_server() or (p_owner is not null and p_owner = pgflow._caller_id());
+  return pgflow._caller_is_server() or coalesce(p_owner = pgflow._caller_id(), false);
 end $$;

@@ -8,7 +8,7 @@ language plpgsql
 as $$
 declare
   v_now timestamptz := pgflow.clock();
-  v_owner uuid := pgflow._caller_id();
+  v_owner uuid := pgflow._run_owner();
   v_traceparent text := pgflow._traceparent();
   v_steps integer;
   v_has_root_map boolean;

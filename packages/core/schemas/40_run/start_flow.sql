@@ -9,7 +9,6 @@ as $$
 declare
   v_run_id uuid := coalesce(start_flow.run_id, pgflow.new_run_id());
   v_started uuid;
-  v_existing record;
 begin
   if start_flow.idempotency_key is not null then
     perform pgflow._check_idempotency_key(start_flow.flow_slug, start_flow.idempotency_key);
@@ -21,17 +20,13 @@ begin
   select s into v_started from pgflow._start_runs(
     start_flow.flow_slug, array[v_run_id], array[start_flow.input], start_flow.idempotency_key, start_at) s;
   if v_started is null then
-    -- The same key again: the run that it started, whatever run id was asked for now.
-    select r.run_id, pgflow._may_see(r.owner) as is_visible into v_existing from pgflow.runs r
-    where r.flow_slug = start_flow.flow_slug and r.idempotency_key = start_flow.idempotency_key;
-    if not v_existing.is_visible then
-      perform pgflow._raise('SF202', format('Idempotency key "%s" of flow "%s" is taken.', start_flow.idempotency_key, start_flow.flow_slug),
-        'It started a run of somebody else.', 'Use a key that only you can make, for example with your user id in it.');
-    end if;
-    v_run_id := coalesce(v_existing.run_id, v_run_id);
+    -- The same key of the same owner again: the run that it started, whatever run id was asked for now.
+    v_run_id := coalesce((select r.run_id from pgflow.runs r
+                          where r.flow_slug = start_flow.flow_slug and r.idempotency_key = start_flow.idempotency_key
+                            and r.owner is not distinct from pgflow._run_owner()), v_run_id);
     perform pgflow._check_run_ids(start_flow.flow_slug, array[v_run_id]);
   end if;
   return query select r.* from pgflow.runs r where r.run_id = v_run_id;
 end $$;
 comment on function pgflow.start_flow(text, jsonb, uuid, text, timestamptz) is
-  'Starts a run and returns it; none of its work is claimable before start_at. The same run_id or idempotency_key again gives the existing run of the same flow.';
+  'Starts a run and returns it; none of its work is claimable before start_at. The same run_id or idempotency_key of the same caller again gives the existing run of the same flow.';

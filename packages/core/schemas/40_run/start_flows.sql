@@ -13,6 +13,10 @@ begin
     perform pgflow._raise('SF203', format('The inputs for flow "%s" must be one JSON array.', start_flows.flow_slug),
       format('Got %s.', coalesce(jsonb_typeof(inputs), 'null')), 'Send one element per run.');
   end if;
+  if jsonb_array_length(inputs) > 1000 and not pgflow._caller_is_server() then
+    perform pgflow._raise('SF203', format('Too many inputs for flow "%s" in one call.', start_flows.flow_slug),
+      format('%s inputs; a client may send 1000.', jsonb_array_length(inputs)), 'Send them in several calls, or start them from a server.');
+  end if;
   if run_ids is not null and cardinality(run_ids) <> jsonb_array_length(inputs) then
     perform pgflow._raise('SF203', format('Flow "%s" needs one run id for each input.', start_flows.flow_slug),
       format('%s inputs, %s run ids.', jsonb_array_length(inputs), cardinality(run_ids)), 'Leave run_ids out, or send as many as inputs.');
@@ -35,4 +39,4 @@ begin
     join pgflow.runs r on r.run_id = u.run_id order by u.ordinal;
 end $$;
 comment on function pgflow.start_flows(text, jsonb, uuid[]) is
-  'Starts one run for each element of the JSON array inputs. A run id that exists gives its run back, unchanged; one of another flow is refused.';
+  'Starts one run for each element of the JSON array inputs, of which a client may send 1000. A run id of the same caller that exists gives its run back, unchanged; one of another flow or caller is refused.';

@@ -5,8 +5,8 @@ language plpgsql
 as $$
 begin
   if p_run.workspace_id is distinct from p_workspace_id then
-    perform pgflow._raise('SF202', format('Run %s already exists.', p_run.id), 'It is not a run of this workspace.',
-      'Use another id, or leave it out.');
+    perform pgflow._raise('SF202', format('Run id %s cannot be used.', p_run.id), format('It was asked for flow "%s".', p_template_id),
+      'Use a new run id.');
   end if;
   if p_run.template_id is distinct from p_template_id or p_run.env is distinct from p_env then
     perform pgflow._raise('SF202', format('Run %s already exists and belongs to flow "%s".', p_run.id, p_run.template_id),

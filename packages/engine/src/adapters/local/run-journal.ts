@@ -48,11 +48,13 @@ export function checkSameRun(run: RunRow, start: RunStart): void {
   if (isOfWorkspace && run.template_id === start.templateId && run.env === start.env) return
   throw new StarflowError({
     code: 'SF202',
-    message: `Run ${run.id} already exists${isOfWorkspace ? ` and belongs to flow "${run.template_id}"` : ''}.`,
+    message: isOfWorkspace
+      ? `Run ${run.id} already exists and belongs to flow "${run.template_id}".`
+      : `Run id ${run.id} cannot be used.`,
     detail: isOfWorkspace
       ? `It is of env "${run.env}"; asked for was a run of flow "${start.templateId}" in env "${start.env}".`
-      : 'It is not a run of this workspace.',
-    hint: 'Use another id or idempotency key, or leave it out.',
+      : `It was asked for flow "${start.templateId}".`,
+    hint: isOfWorkspace ? 'Use another id or idempotency key, or leave it out.' : 'Use a new run id.',
     fields: { runId: run.id },
   })
 }
