@@ -31,6 +31,16 @@ export interface WorkerIdentity {
 export type FunctionEvent =
   /** The configuration or environment of this function keeps its workers from starting. */
   | { level: 'error'; event: 'function.unusable'; code: string; message: string; hint?: string }
+  /** Something failed that nobody waits for, and that is of no handler as far as is known: it costs no attempt. */
+  | {
+      level: 'error'
+      event: 'function.stray'
+      code: 'SF819'
+      errorName: string
+      at: string
+      message: string
+      hint: string
+    }
   /** Requests were answered with 401, so many since the last such line; at most one line a minute. */
   | { level: 'warn'; event: 'request.unauthorised'; code: string; message: string; hint: string; requests: number }
   /** A start failed; the next authorised request tries again. */
@@ -114,6 +124,19 @@ export type TaskEvent = WorkIdentity &
     /** The handler did not end after its timeout; its slot is used again, whatever it still does is ignored. */
     | { level: 'warn'; event: 'task.abandoned'; durationMs: number }
     | { level: 'info'; event: 'task.released'; started: boolean }
+    /**
+     * Something that the handler has started failed, and nobody waits for it. The attempt fails with it (`failsAttempt`), unless it
+     * had ended before. `at`: the place in the code.
+     */
+    | {
+        level: 'error'
+        event: 'handler.stray'
+        code: 'SF819'
+        errorName: string
+        at: string
+        failsAttempt: boolean
+        hint: string
+      }
     /** Another worker has the message now: its visibility could not be extended in time. Its `ctx.signal` is aborted. */
     | { level: 'warn'; event: 'message.lost' }
   )

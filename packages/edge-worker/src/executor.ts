@@ -1,4 +1,5 @@
-import type { OpenSpan } from '@starflow/tracing'
+import type { DescribedError } from '@starflow/errors'
+import { type HandlerScope, inHandlerScope, type OpenSpan, strayFailure, strayLog } from '@starflow/tracing'
 import type { WorkerEventBody } from './events.ts'
 import { MAX_TIMER_MS, TIMEOUT_GRACE_MS } from './numbers.ts'
 import { completedOutcome, failedOutcome, releaseOutcome, type TaskOutcome } from './task-outcome.ts'
@@ -20,7 +21,7 @@ export interface ExecutorOptions {
 
 /**
  * Runs handlers, each for itself: one that is slow, throws nonsense or never ends holds nothing but its own slot, and
- * that only until its timeout.
+ * that only until its timeout. What fails of all that a handler started, and nobody waits for, fails its attempt.
  */
 export class Executor {
   readonly #options: ExecutorOptions
@@ -46,7 +47,15 @@ export class Executor {
   /** Starts a task and returns; its outcome arrives at `onOutcome`, exactly once. */
   start(task: ClaimedWork): void {
     const { work, shutdownSignal } = this.#options
-    const limits = new AttemptLimits(task, work)
+    const limits = new AttemptLimits(task, work, (error, failsAttempt) =>
+      this.#options.emit({
+        level: 'error',
+        event: 'handler.stray',
+        ...attemptOf(task),
+        ...strayLog(error),
+        failsAttempt,
+      }),
+    )
     if (shutdownSignal.aborted) limits.abort(shutdownSignal.reason)
     this.#active.set(task, limits)
     void this.#run(task, limits).then((outcome) => {
@@ -70,8 +79,8 @@ export class Executor {
     const spans = this.#options.spans?.()
     if (spans === undefined) return await this.#attempt(task, limits, undefined)
     // Its parent is looked up within the limits of the attempt: a database that does not answer is no reason to go beyond them.
-    const span = await Promise.race([spans.begin(task), limits.graceOver])
-    if (span === 'abandoned') return await this.#attempt(task, limits, undefined)
+    const span = await Promise.race([spans.begin(task), limits.cutOff])
+    if ('ok' in span) return await this.#attempt(task, limits, undefined)
     const outcome = await this.#attempt(task, limits, span)
     endTaskSpan(span, outcome)
     return outcome
@@ -79,18 +88,15 @@ export class Executor {
 
   async #attempt(task: ClaimedWork, limits: AttemptLimits, span: OpenSpan | undefined): Promise<TaskOutcome> {
     const startedAt = this.#now()
-    const ended = await Promise.race([this.#invoke(task, limits.signal, span), limits.graceOver])
-    limits.clear()
+    const ended = await Promise.race([this.#invoke(task, limits, span), limits.cutOff])
+    limits.end()
     const durationMs = Math.round(this.#now() - startedAt)
-    if (ended === 'abandoned') {
+    if (!ended.ok && ended.cutOff === 'abandoned') {
       this.#options.emit({ level: 'warn', event: 'task.abandoned', ...attemptOf(task), durationMs })
     }
-    if (ended !== 'abandoned' && ended.ok && ended.value instanceof SettledInTransaction) {
-      return this.#settled(task, ended.value, durationMs)
-    }
+    if (ended.ok && ended.value instanceof SettledInTransaction) return this.#settled(task, ended.value, durationMs)
     // What a handler returns or throws after its timeout is the timeout's doing.
     if (limits.timeoutError !== undefined) return this.#failed(task, limits.timeoutError, durationMs)
-    if (ended === 'abandoned') throw new Error('A task is abandoned only after its timeout.')
     if (ended.ok) {
       try {
         const output = this.#options.work.serialise(ended.value)
@@ -105,15 +111,16 @@ export class Executor {
       this.#options.emit({ level: 'info', event: 'task.released', ...attemptOf(task), started: true })
       return releaseOutcome(task, true)
     }
-    return this.#failed(task, ended.error, durationMs)
+    const stray = ended.cutOff === 'stray' ? strayFailure(handlerOf(task), ended.error) : undefined
+    return this.#failed(task, ended.error, durationMs, stray)
   }
 
   /** Never rejects, and never lives on the handler's mercy: a thenable that throws is an outcome like any other. */
-  async #invoke(task: ClaimedWork, signal: AbortSignal, span: OpenSpan | undefined): Promise<Ended> {
+  async #invoke(task: ClaimedWork, limits: AttemptLimits, span: OpenSpan | undefined): Promise<Ended> {
     const { work } = this.#options
+    const invoke = () => inHandlerScope(limits, () => work.invoke(task, limits.signal))
     try {
-      const handled = span === undefined ? work.invoke(task, signal) : span.run(() => work.invoke(task, signal))
-      return { ok: true, value: await handled }
+      return { ok: true, value: await (span === undefined ? invoke() : span.run(invoke)) }
     } catch (error) {
       return { ok: false, error }
     }
@@ -126,8 +133,8 @@ export class Executor {
     return { kind: 'settled', accepted: refusal === undefined }
   }
 
-  #failed(task: ClaimedWork, thrown: unknown, durationMs: number): TaskOutcome {
-    const outcome = failedOutcome(task, thrown)
+  #failed(task: ClaimedWork, thrown: unknown, durationMs: number, described?: DescribedError): TaskOutcome {
+    const outcome = failedOutcome(task, thrown, described)
     if (outcome.kind === 'report' && outcome.report.status === 'failed') {
       this.#options.emit({
         level: 'warn',
@@ -143,40 +150,77 @@ export class Executor {
   }
 }
 
-type Ended = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown }
+type Ended =
+  | { readonly ok: true; readonly value: unknown }
+  | {
+      readonly ok: false
+      readonly error: unknown
+      /** The attempt ended without its handler: that did not end after its timeout, or something that it started failed. */
+      readonly cutOff?: 'abandoned' | 'stray'
+    }
 
-/** Aborts the handler's signal at its timeout or the worker's shutdown; gives up after a timeout's grace. */
-class AttemptLimits {
-  readonly graceOver: Promise<'abandoned'>
+/**
+ * What ends an attempt from outside: its timeout, the worker's shutdown, a failure of what it has started. Aborts the handler's
+ * signal; gives up after a timeout's grace.
+ */
+class AttemptLimits implements HandlerScope {
+  /** Settles when the attempt is over, whatever its handler does. */
+  readonly cutOff: Promise<Ended & { readonly ok: false }>
   /** Set once the timeout has passed. */
   timeoutError: Error | undefined
   readonly #controller = new AbortController()
+  readonly #onStray: (error: unknown, failsAttempt: boolean) => void
+  #cut!: (end: Ended & { readonly ok: false }) => void
   #timer: ReturnType<typeof setTimeout> | undefined
+  #isOver = false
 
-  constructor(task: ClaimedWork, work: Pick<Work, 'timeoutSeconds' | 'timeoutError'>) {
-    this.graceOver = new Promise((resolve) => {
-      const onTimeout = () => {
-        // The grace timer comes first: a listener of the signal that throws must not cost us it.
-        this.#timer = setTimeout(() => resolve('abandoned'), TIMEOUT_GRACE_MS)
-        this.timeoutError = work.timeoutError(task)
-        this.#controller.abort(this.timeoutError)
-      }
-      const seconds = work.timeoutSeconds(task)
-      if (seconds !== undefined) this.#timer = setTimeout(onTimeout, Math.min(seconds * 1000, MAX_TIMER_MS))
+  constructor(
+    task: ClaimedWork,
+    work: Pick<Work, 'timeoutSeconds' | 'timeoutError'>,
+    onStray: (error: unknown, failsAttempt: boolean) => void,
+  ) {
+    this.#onStray = onStray
+    this.cutOff = new Promise((resolve) => {
+      this.#cut = resolve
     })
+    const seconds = work.timeoutSeconds(task)
+    if (seconds === undefined) return
+    const onTimeout = () => {
+      const error = work.timeoutError(task)
+      this.timeoutError = error
+      // The grace timer comes first: a listener of the signal that throws must not cost us it.
+      this.#timer = setTimeout(() => this.#cut({ ok: false, error, cutOff: 'abandoned' }), TIMEOUT_GRACE_MS)
+      this.abort(error)
+    }
+    this.#timer = setTimeout(onTimeout, Math.min(seconds * 1000, MAX_TIMER_MS))
   }
 
   get signal(): AbortSignal {
     return this.#controller.signal
   }
 
-  abort(reason: unknown): void {
-    this.#controller.abort(reason)
+  onStray(error: unknown): void {
+    const failsAttempt = !this.#isOver
+    this.#isOver = true
+    this.#onStray(error, failsAttempt)
+    if (!failsAttempt) return
+    this.#cut({ ok: false, error, cutOff: 'stray' })
+    this.abort(error)
   }
 
-  clear(): void {
+  /** Its listeners are the handler's, and so is what they throw. */
+  abort(reason: unknown): void {
+    inHandlerScope(this, () => this.#controller.abort(reason))
+  }
+
+  end(): void {
+    this.#isOver = true
     clearTimeout(this.#timer)
   }
+}
+
+function handlerOf(task: ClaimedWork): string {
+  return 'stepSlug' in task ? `step "${task.stepSlug}"` : 'the handler'
 }
 
 /**

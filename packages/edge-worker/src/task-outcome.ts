@@ -34,8 +34,7 @@ export function completedOutcome(work: WorkIdentity, output: string): TaskOutcom
 }
 
 /** A failure as the handler meant it: later at its own time, for good, or by the retry rules. */
-export function failedOutcome(work: WorkIdentity, thrown: unknown): TaskOutcome {
-  const error = describeError(thrown)
+export function failedOutcome(work: WorkIdentity, thrown: unknown, error = describeError(thrown)): TaskOutcome {
   const chosenDelay = retryDelaySeconds(thrown)
   return {
     kind: 'report',

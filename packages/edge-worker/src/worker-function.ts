@@ -1,4 +1,5 @@
-import { fromSqlError, isStarflowError, StarflowError } from '@starflow/errors'
+import { describeError, fromSqlError, isStarflowError, StarflowError } from '@starflow/errors'
+import { catchStrayFailures, strayLog } from '@starflow/tracing'
 import { errorParts } from './error-parts.ts'
 import type { WorkerEvent, WorkerEventBody, WorkerLogger } from './events.ts'
 import { CLAIMING_PART_OF_LIFE, FENCED_RETRY_MS, START_RETRY_MAX_MS, START_RETRY_MIN_MS } from './numbers.ts'
@@ -57,6 +58,8 @@ export class WorkerFunction {
   readonly #sleeper = new Sleeper()
   readonly #refusals: RefusedRequests
   #shutdownReason: string | undefined
+  #runningWorkers = 0
+  #stopCatching = () => {}
 
   constructor(options: WorkerFunctionOptions) {
     this.#options = options
@@ -227,11 +230,25 @@ export class WorkerFunction {
     try {
       const isRunning = (await worker.start()) === 'running'
       entry.fencedWorkerId = isRunning ? undefined : worker.workerId
+      if (isRunning) this.#catchStrays(worker)
       return isRunning ? 'started' : 'fenced'
     } catch (error) {
       if (error instanceof WorkerShutdownError) return 'stopping'
       throw error
     }
+  }
+
+  /** While workers run, a failure that nobody waits for costs no more than the attempt that it is of. */
+  #catchStrays(worker: Worker): void {
+    if (this.#runningWorkers++ === 0) {
+      this.#stopCatching = catchStrayFailures((error) => {
+        const message = describeError(error).message.slice(0, 1000)
+        this.#log({ level: 'error', event: 'function.stray', ...strayLog(error), message })
+      })
+    }
+    void worker.stopped.then(() => {
+      if (--this.#runningWorkers === 0) this.#stopCatching()
+    })
   }
 
   /** Connects nothing yet; refuses an environment in which it never could. */

@@ -1,10 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
+import type { ChildProcess } from 'node:child_process'
 import { StarflowSql } from '@starflow/core'
-import { resolveDenoBinary } from '@starflow/local'
 import { afterEach, expect, test } from 'vitest'
 import { testDatabase } from '../../../tests/support/test-database.ts'
+import { startDenoProgram } from './support/deno-program.ts'
 
 const { sql, url } = await testDatabase()
 const core = new StarflowSql(sql)
@@ -14,50 +12,10 @@ afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL')
 })
 
-/** EdgeWorker in a Deno process: `edge` has the globals of Supabase's edge runtime, `deno` has not. */
 async function startDeno(kind: 'edge' | 'deno', flowSlug: string) {
-  const child = spawn(
-    resolveDenoBinary(),
-    [
-      'run',
-      '--no-prompt',
-      '--cached-only',
-      '--node-modules-dir=manual',
-      '--allow-net',
-      '--allow-env',
-      '--allow-sys',
-      '--allow-read',
-      fileURLToPath(new URL('./support/deno-worker.ts', import.meta.url)),
-      kind,
-      flowSlug,
-    ],
-    {
-      stdio: ['pipe', 'pipe', 'inherit'],
-      env: { ...process.env, SUPABASE_DB_URL: url, STARFLOW_AUTH_SECRET: 's3cret', DENO_NO_UPDATE_CHECK: '1' },
-    },
-  )
-  children.push(child)
-  const lines: string[] = []
-  let changed: (() => void)[] = []
-  createInterface({ input: child.stdout }).on('line', (line) => {
-    lines.push(line)
-    const waiting = changed
-    changed = []
-    for (const wake of waiting) wake()
-  })
-  const line = async (pattern: RegExp): Promise<string> => {
-    for (;;) {
-      const found = lines.find((candidate) => pattern.test(candidate))
-      if (found !== undefined) return found
-      await new Promise<void>((resolve) => changed.push(resolve))
-    }
-  }
-  const port = (await line(/^listening /)).split(' ')[1]
-  const ask = async () => {
-    const response = await fetch(`http://127.0.0.1:${port}/${flowSlug}_function`, { headers: { apikey: 's3cret' } })
-    return { http: response.status, ...((await response.json()) as object) }
-  }
-  return { ask, line, tell: (text: string) => child.stdin.write(`${text}\n`), kill: () => child.kill('SIGKILL') }
+  const program = await startDenoProgram(url, kind, flowSlug)
+  children.push(program.child)
+  return program
 }
 
 async function until(condition: () => Promise<boolean>): Promise<void> {
@@ -91,7 +49,7 @@ test('a worker runs in the edge runtime’s shape, and says farewell at beforeun
 })
 
 test('a worker that its host kills between signal and farewell has made room for another, and its task comes back', async () => {
-  const { ask, tell, kill } = await startDeno('edge', 'killedEarly')
+  const { ask, tell, child } = await startDeno('edge', 'killedEarly')
   const { workerId } = (await ask()) as unknown as { workerId: string }
   const [held] = await core.startFlows('killedEarly', [{ n: 20, hangsOnce: true }])
   const tasks = () =>
@@ -105,7 +63,7 @@ test('a worker that its host kills between signal and farewell has made room for
   // Long before the 5 s that the handler has: a host gives 2 s, or none.
   await until(async () => (await worker())?.deprecated === true)
   const [late] = await core.startFlows('killedEarly', [{ n: 1 }])
-  kill()
+  child.kill('SIGKILL')
   expect(await worker()).toEqual({ deprecated: true, stopped: false })
   expect(await tasks()).toEqual([
     { status: 'started', attempts_count: 1 },

@@ -10,7 +10,6 @@ export {
 } from './engine/engine.ts'
 export type { EngineEvent } from './engine/events.ts'
 export { type FlowPlan, type PlannedStep, planFlow } from './engine/flow-plan.ts'
-export { catchStrayFailures } from './engine/handler-scope.ts'
 export { contains } from './engine/json-containment.ts'
 export type { LogLevel } from './engine/log-level.ts'
 export { RESERVED_PREFIX, RESERVED_VARIABLES } from './engine/reserved-variables.ts'

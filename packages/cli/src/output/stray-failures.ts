@@ -1,5 +1,5 @@
-import { catchStrayFailures } from '@starflow/engine'
 import { describeError, StarflowError } from '@starflow/errors'
+import { catchStrayFailures } from '@starflow/tracing'
 import { EXIT_CODES } from './exit-codes.ts'
 import type { Output } from './output.ts'
 import { printError } from './print-error.ts'

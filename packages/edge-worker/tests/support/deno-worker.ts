@@ -1,8 +1,10 @@
-// EdgeWorker as an edge function has it: in Deno, with the globals of the edge runtime when it is told to. Prints
+// EdgeWorker as an edge function has it: in Deno, with the globals of the edge runtime when it is told to, and what its handlers do when
+// it is told that. Prints
 // "listening PORT" once, ends with its standard input, and takes "beforeunload REASON" lines there.
 
 import { Flow } from '@starflow/dsl'
 import { EdgeWorker } from '@starflow/edge-worker'
+import { poisonFlow } from './poison-flow.ts'
 
 interface Runtime {
   Deno: {
@@ -47,7 +49,10 @@ const flow = new Flow<{ n: number; hangsOnce?: boolean }>({ slug: flowSlug })
     const [row] = await ctx.sql<{ answer: number }[]>`select ${double}::int + 1 as answer`
     return row!.answer
   })
-EdgeWorker.start(flow, { maxConcurrent: Number(maxConcurrent), batchSize: Number(maxConcurrent) })
+EdgeWorker.start(kind === 'poison' ? poisonFlow(flowSlug) : flow, {
+  maxConcurrent: Number(maxConcurrent),
+  batchSize: Number(maxConcurrent),
+})
 
 for await (const text of Deno.stdin.readable.pipeThrough(
   new TextDecoderStream() as never,

@@ -3,6 +3,7 @@
 
 import { Flow } from '@starflow/dsl'
 import { EdgeWorker } from '@starflow/edge-worker'
+import { poisonFlow } from './poison-flow.ts'
 
 const [kind, name = 'inNode'] = process.argv.slice(2)
 process.stdin.on('end', () => process.exit(1)).resume()
@@ -19,6 +20,8 @@ if (kind === 'queue') {
     },
     { queueName: name },
   )
+} else if (kind === 'poison') {
+  EdgeWorker.start(poisonFlow(name))
 } else {
   const flow = new Flow<{ ms: number }>({ slug: name, timeout: 60, baseDelay: 1 }).step(
     { slug: 'work' },

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
 /** What a worker program works on: see worker-program-main.ts. */
-export type WorkerProgramKind = 'flow' | 'failing once' | 'halting' | 'queue'
+export type WorkerProgramKind = 'flow' | 'failing once' | 'halting' | 'poison' | 'queue'
 
 export interface Ended {
   readonly code: number | null

@@ -1,9 +1,9 @@
 import { isNonRetryableError, type Json, retryDelaySeconds, toJsonText } from '@starflow/dsl'
 import { describeError, isStarflowError, StarflowError } from '@starflow/errors'
+import { inHandlerScope, strayFailure } from '@starflow/tracing'
 import { TIMEOUT_GRACE_MS } from '../numbers.ts'
 import type { RunFailure } from '../run-record.ts'
 import type { Clock } from './clock.ts'
-import { inHandlerScope } from './handler-scope.ts'
 
 export type AttemptEnd =
   | { readonly ok: true; readonly output: Json }
@@ -29,8 +29,6 @@ export interface AttemptOptions {
   readonly onStray: (error: unknown, failsAttempt: boolean) => void
 }
 
-export const STRAY_HINT = 'Await what the handler starts, or catch its failure where it is started.'
-
 /**
  * Runs a handler once. Its signal is aborted at the timeout; what it returns or throws after that is the timeout's doing, and
  * after a grace the attempt ends without it. It ends as well with the failure of something that it started and does not wait for.
@@ -50,7 +48,7 @@ export async function runAttempt(options: AttemptOptions): Promise<AttemptEnd> {
       isOver = true
       options.onStray(error, failsAttempt)
       if (!failsAttempt) return
-      endWith(failed(error, strayFailure(options.stepSlug, error)))
+      endWith(failed(error, strayFailure(`step "${options.stepSlug}"`, error)))
       abort(error)
     },
   }
@@ -104,17 +102,6 @@ function failed(thrown: unknown, failure = failureOf(thrown)): AttemptEnd {
 function failureOf(thrown: unknown): RunFailure {
   const described = describeError(thrown)
   return isStarflowError(thrown) ? { ...described, code: thrown.code } : described
-}
-
-/** With the stack of what failed: it says where it was started. */
-function strayFailure(stepSlug: string, thrown: unknown): RunFailure {
-  const { message, stack } = describeError(thrown)
-  return {
-    name: 'StrayFailureError',
-    code: 'SF819',
-    message: `Something that step "${stepSlug}" started failed, and nobody waited for it: ${message}. Hint: ${STRAY_HINT}`,
-    ...(stack === undefined ? {} : { stack }),
-  }
 }
 
 function timeoutError(stepSlug: string, timeoutSeconds: number): StarflowError {

@@ -1,12 +1,12 @@
 import { type AnyFlow, inputProblem, invalidInput, type Json, type JsonObject } from '@starflow/dsl'
 import { describeError, isStarflowError } from '@starflow/errors'
-import type { OpenSpan, Tracing } from '@starflow/tracing'
+import { type OpenSpan, strayLog, type Tracing } from '@starflow/tracing'
 import { nodeId } from '../node-id.ts'
 import { LONG_DELAY_MS } from '../numbers.ts'
 import type { RunFailure } from '../run-record.ts'
 import type { RunStart, WorkflowStateAdapter } from '../state-adapter.ts'
 import { enterDurableWait, settledWait, type WaitHost } from '../wait/enter-durable-wait.ts'
-import { type AttemptEnd, runAttempt, STRAY_HINT } from './attempt.ts'
+import { type AttemptEnd, runAttempt } from './attempt.ts'
 import type { Clock, DatabaseTime } from './clock.ts'
 import { DurableWrites, WritesClosedError } from './durable-writes.ts'
 import type { EngineEventBody } from './events.ts'
@@ -314,8 +314,7 @@ export class RunExecution {
       onAbandoned: () => emit({ level: 'warn', event: 'node.abandoned', ...log }),
       onStray: (error, failsAttempt) =>
         emit({
-          ...{ level: 'error', event: 'handler.stray', code: 'SF819', ...log, errorName: errorName(error) },
-          ...{ at: placeOf(error), failsAttempt, hint: STRAY_HINT },
+          ...{ level: 'error', event: 'handler.stray', ...log, ...strayLog(error), failsAttempt },
         }),
       invoke: async (signal) => {
         if (step.dependencies.length === 0) await this.#requireInput()
@@ -519,12 +518,4 @@ function nodeOf({ step, index }: Pick<ReadyTask, 'step' | 'index'>): string {
 
 function errorName(error: unknown): string {
   return describeError(error).name
-}
-
-/** The innermost line of the stack, without the message before it. */
-function placeOf(error: unknown): string {
-  const line = describeError(error)
-    .stack?.split('\n')
-    .find((each) => /^\s+at /.test(each))
-  return line?.trim().slice('at '.length) ?? 'a place that is not known'
 }
