@@ -8,7 +8,7 @@ export default defineConfig({
     include: ['packages/edge-worker/tests/**/*.test.ts', 'e2e/pooler/**/*.test.ts'],
     exclude: [
       // No database, or one of its own.
-      'packages/edge-worker/tests/completion.test.ts',
+      'packages/edge-worker/tests/type-messages.test.ts',
       'packages/edge-worker/tests/postgres-outage.test.ts',
     ],
     globalSetup: ['./e2e/support/pooler-setup.ts'],

@@ -139,8 +139,8 @@ describe('skippable dependencies', () => {
   it('the element of a map over a skippable step is not optional: it then runs no task', () => {
     base
       .array({ slug: 'a', if: { text: 'x' } }, () => ['x'])
-      .map({ slug: 'b', array: 'a' }, (element) => expectTypeOf(element).toEqualTypeOf<string>())
-      .step({ slug: 'c', dependsOn: ['b'] }, (deps) => expectTypeOf(deps).toHaveProperty('b'))
+      .map({ slug: 'b', array: 'a' }, (element) => void expectTypeOf(element).toEqualTypeOf<string>())
+      .step({ slug: 'c', dependsOn: ['b'] }, (deps) => void expectTypeOf(deps).toHaveProperty('b'))
   })
 
   it('a leaf is optional in the output when it can be skipped, by itself or by a cascade', () => {
@@ -403,7 +403,7 @@ describe('a transactional step', () => {
     threads.step({ slug: 'a' }, (_input, ctx) => {
       // @ts-expect-error this step has no transaction
       ctx.tx
-      return ctx.sql
+      void ctx.sql
     })
     threads.step({ slug: 'a', transactional: false }, (_input, ctx) => {
       // @ts-expect-error this step has no transaction

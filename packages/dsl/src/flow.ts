@@ -12,7 +12,7 @@ import type {
 import { checkPattern } from './input-pattern.ts'
 import { checkConditionSteps, checkDependencies } from './invalid-dependency-error.ts'
 import { InvalidStepOptionError } from './invalid-step-option-error.ts'
-import type { Json, Jsonified } from './json.ts'
+import type { Json, Jsonified, Returning } from './json.ts'
 import {
   SESSION_READ_OPTIONS,
   SESSION_WRITE_OPTIONS,
@@ -123,10 +123,11 @@ export class Flow<
     const TTransactional extends boolean = false,
   >(
     options: StepOptions<TInput, TSteps, TSlug, TDep, TIf, TIfNot, TWhenUnmet, TWhenExhausted, TTransactional>,
-    handler: (
+    handler: ((
       input: [TDep] extends [never] ? TInput : DependencyOutputs<TSteps, TDep>,
       context: ContextOfStep<HandlerContext<TInput, TContext, TEnv>, TTransactional> & TNeeds,
-    ) => TOutput | PromiseLike<TOutput>,
+    ) => TOutput | PromiseLike<TOutput>) &
+      Returning<TOutput>,
   ): Flow<
     TInput,
     Carried<TContext, TNeeds, ContextOfStep<StepContext<TInput, TEnv>, TTransactional>>,
@@ -160,10 +161,11 @@ export class Flow<
     const TTransactional extends boolean = false,
   >(
     options: StepOptions<TInput, TSteps, TSlug, TDep, TIf, TIfNot, TWhenUnmet, TWhenExhausted, TTransactional>,
-    handler: (
+    handler: ((
       input: [TDep] extends [never] ? TInput : DependencyOutputs<TSteps, TDep>,
       context: ContextOfStep<HandlerContext<TInput, TContext, TEnv>, TTransactional> & TNeeds,
-    ) => TOutput | PromiseLike<TOutput>,
+    ) => TOutput | PromiseLike<TOutput>) &
+      Returning<TOutput>,
   ): Flow<
     TInput,
     Carried<TContext, TNeeds, ContextOfStep<StepContext<TInput, TEnv>, TTransactional>>,
@@ -199,10 +201,11 @@ export class Flow<
   >(
     options: MapOptions<TInput, TSteps, TSlug, TArray, TIf, TIfNot, TWhenUnmet, TWhenExhausted, TTransactional> &
       MappableInput<TInput, TArray>,
-    handler: (
+    handler: ((
       element: ElementOf<[TArray] extends [never] ? TInput : OutputOf<TSteps[TArray]>>,
       context: ContextOfStep<HandlerContext<TInput, TContext, TEnv>, TTransactional> & TNeeds,
-    ) => TOutput | PromiseLike<TOutput>,
+    ) => TOutput | PromiseLike<TOutput>) &
+      Returning<TOutput>,
   ): Flow<
     TInput,
     Carried<TContext, TNeeds, ContextOfStep<StepContext<TInput, TEnv>, TTransactional>>,

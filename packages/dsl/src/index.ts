@@ -34,7 +34,7 @@ export type { InputPattern } from './input-pattern.ts'
 export { inputProblem, invalidInput } from './input-problem.ts'
 export { InvalidDependencyError } from './invalid-dependency-error.ts'
 export { InvalidStepOptionError } from './invalid-step-option-error.ts'
-export type { Json, Jsonified, JsonObject, JsonPrimitive } from './json.ts'
+export type { Json, Jsonified, JsonObject, JsonPrimitive, Returning, Storable } from './json.ts'
 export { InvalidOutputError, toJsonText } from './json-text.ts'
 export { isNonRetryableError, NonRetryableError } from './non-retryable-error.ts'
 // A star, because TypeScript lets only such a re-export be augmented by the name of this package.

@@ -1,6 +1,22 @@
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { InvalidOutputError, toJsonText } from './index.ts'
+
+class FieldsOnly {
+  readonly id = 1
+}
+class WithGetter {
+  readonly #total = 1
+  readonly id = 1
+  get total() {
+    return this.#total
+  }
+}
+class InheritsOnly extends WithGetter {}
+function* numbers() {
+  yield 1
+}
 
 describe('toJsonText', () => {
   it.each([
@@ -18,6 +34,10 @@ describe('toJsonText', () => {
     ['\ud83d\ude00', '"\ud83d\ude00"'],
     ['\u0001', '"\\u0001"'],
     [Object.create(null), '{}'],
+    [new URL('http://localhost/'), '"http://localhost/"'],
+    [[new Number(1), new String('a'), new Boolean(false)], '[1,"a",false]'],
+    [new FieldsOnly(), '{"id":1}'],
+    [runInNewContext('({ a: [1] })'), '{"a":[1]}'],
   ])('%j becomes %s', (value, text) => {
     expect(toJsonText(value)).toBe(text)
   })
@@ -59,6 +79,24 @@ describe('toJsonText', () => {
     [{ p: Promise.resolve(1) }, '$.p', 'Promise'],
     [{ e: new TypeError('x') }, '$.e', 'TypeError'],
     [{ d: new Date(Number.NaN) }, '$.d', 'invalid Date'],
+    [{ r: new Response('{}') }, '$.r', 'Response'],
+    [new Request('http://localhost/'), '$', 'Request'],
+    [[new Headers()], '$[0]', 'Headers'],
+    [new URLSearchParams('a=1'), '$', 'URLSearchParams'],
+    [new FormData(), '$', 'FormData'],
+    [new Blob(['a']), '$', 'Blob'],
+    [new Uint8Array(2), '$', 'Uint8Array'],
+    [new ArrayBuffer(2), '$', 'ArrayBuffer'],
+    [new DataView(new ArrayBuffer(2)), '$', 'DataView'],
+    [{ rows: [1].values() }, '$.rows', 'Array Iterator'],
+    [numbers(), '$', 'Generator'],
+    [AbortSignal.abort(), '$', 'AbortSignal'],
+    [new WeakRef({}), '$', 'WeakRef'],
+    [new Intl.NumberFormat('en'), '$', 'NumberFormat'],
+    [new WithGetter(), '$', 'WithGetter'],
+    [[new InheritsOnly()], '$[0]', 'InheritsOnly'],
+    [Object.create({ inherited: 1 }), '$', 'Object'],
+    [runInNewContext('new Map([[1, 2]])'), '$', 'Map'],
   ])('case %#: what JSON or Postgres cannot hold is refused with its path', (value, path, problem) => {
     const error = thrownBy(() => toJsonText(value))
     expect(error).toBeInstanceOf(InvalidOutputError)

@@ -9,7 +9,7 @@ export class InvalidOutputError extends StarflowError {
       code: 'SF304',
       message: `The output cannot be stored: ${path} ${problem}.`,
       detail: 'Outputs travel as JSON and are stored as jsonb.',
-      hint: 'Return JSON only: null, booleans, finite numbers, well-formed strings, arrays and plain objects.',
+      hint: 'Return JSON only: null, booleans, finite numbers, well-formed strings, arrays and plain objects. Of a Response, return what its json() or text() resolves to.',
       fields: { path, problem },
     })
     this.path = path
@@ -18,10 +18,11 @@ export class InvalidOutputError extends StarflowError {
 
 /**
  * The JSON text of a handler's output. Nothing (`undefined`) becomes `null`; `0`, `false` and `''` stay themselves. An
- * object's undefined values are left out, as JSON does.
+ * object's undefined values are left out, and an array's become `null`, as JSON does.
  *
  * @throws InvalidOutputError for what JSON would silently lose or Postgres refuses: functions, symbols, BigInt, NaN and
- * infinities, cycles, Map, Set and the like, NUL characters and lone surrogates. Its message names the path.
+ * infinities, cycles, objects with the methods or getters of a class and no toJSON (Map, Response, Uint8Array, iterators),
+ * NUL characters and lone surrogates. Its message names the path.
  */
 export function toJsonText(value: unknown): string {
   if (value === undefined) return 'null'
@@ -89,7 +90,8 @@ function checkObject(value: object, path: string, ancestors: Set<object>): void 
   else if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index++) checkValue(value[index], `${path}[${index}]`, ancestors)
   } else {
-    if (isOpaque(value)) throw new InvalidOutputError(path, `is a ${value.constructor.name}, which JSON would lose`)
+    if (isOpaque(value))
+      throw new InvalidOutputError(path, `is of class ${className(value)}, whose members JSON would lose`)
     for (const key of Object.keys(value)) {
       checkValue((value as Record<string, unknown>)[key], memberPath(path, key), ancestors)
     }
@@ -106,11 +108,29 @@ function isInvalidDate(value: object): boolean {
   return value instanceof Date && Number.isNaN(value.getTime())
 }
 
-/** Objects whose content JSON.stringify does not see: it would write `{}`. */
+/**
+ * Whether an object has members that JSON.stringify does not see: the methods and getters of its class, and with them whatever
+ * these know. Objects of a class that adds nothing to its fields are as good as plain ones; JSON unboxes `Object(1)`.
+ */
 function isOpaque(value: object): boolean {
   const prototype = Object.getPrototypeOf(value)
-  if (prototype === Object.prototype || prototype === null) return false
-  return [Map, Set, WeakMap, WeakSet, Promise, RegExp, Error, ArrayBuffer].some((type) => value instanceof type)
+  return prototype !== Object.prototype && hasMembers(prototype) && !BOXES.some((type) => value instanceof type)
+}
+
+const BOXES = [Number, String, Boolean]
+
+/** The last prototype of a chain is Object's, of this realm or another; whoever has no prototype inherits nothing. */
+function hasMembers(prototype: object | null): boolean {
+  if (prototype === null) return false
+  const next = Object.getPrototypeOf(prototype)
+  if (next === null) return false
+  return Reflect.ownKeys(prototype).some((key) => key !== 'constructor') || hasMembers(next)
+}
+
+/** As its class is called; an iterator has a tag only. */
+function className(value: object): string {
+  const { name } = value.constructor ?? {}
+  return name && name !== 'Object' ? name : Object.prototype.toString.call(value).slice(8, -1)
 }
 
 function checkStrings(value: unknown, path: string): void {
