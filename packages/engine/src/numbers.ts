@@ -6,6 +6,12 @@ export const LEASE_TTL_MS = 30_000
 export const LEASE_HEARTBEAT_MS = 10_000
 /** How often lost runners are looked for. With the lease, a dead runner's run is claimed again within 60 s. */
 export const SWEEP_INTERVAL_MS = 30_000
+/** How often a store that does not answer, or has only begun to, is asked whether it does. */
+export const CONTACT_INTERVAL_MS = 2000
+/** A claim without an answer for so long says that the runner cannot claim. */
+export const CLAIM_PATIENCE_MS = 2000
+/** How long the services of a runner that stops, and its farewell, may take. */
+export const STOP_PATIENCE_MS = 2000
 /** How often a runner asks for queued runs when nothing wakes it. */
 export const CLAIM_INTERVAL_MS = 1000
 /** How many lost runners a run survives without completing a node; after that it is abandoned. */
@@ -16,11 +22,18 @@ export const LONG_DELAY_MS = 30_000
 export const MAP_CONCURRENCY = 10
 /** How long a handler may go on after its timeout before its attempt ends without it. */
 export const TIMEOUT_GRACE_MS = 1000
-/** A write that fails is tried again after this, doubling, up to the longest delay, for as long as a lease lasts. */
+/** A write that fails is tried again after this, doubling, up to the longest delay, for as long as its claim stands. */
 export const WRITE_RETRY_DELAY_MS = 100
 export const MAX_WRITE_RETRY_DELAY_MS = 5000
 /** Longest delay of a timer: setTimeout fires at once above it. */
 export const MAX_TIMER_MS = 2_147_483_647
+/**
+ * How long one call to the API of the database may take. Longer than the statement timeout of hosted projects (8 s), so that the
+ * database says first why it is slow; a third of a lease, so that a heartbeat on a frozen connection costs no lease.
+ */
+export const STORE_TIMEOUT_MS = 10_000
+/** How long a connection to the API is kept for the next call. Gateways close idle ones after 5 s and more. */
+export const IDLE_CONNECTION_MS = 4000
 /** How much longer than its wait is open a wait token is good: seven days. */
 export const WAIT_TOKEN_LIFE_MS = 7 * 24 * 60 * 60 * 1000
 /** How many runs a runner executes at once, unless it is told otherwise. */

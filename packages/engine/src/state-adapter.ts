@@ -37,6 +37,8 @@ export interface WorkflowStateAdapter
     Partial<WorkerJobStore> {
   /** `supabase`, `sqlite`, `null`, …: for logs and the health page. */
   readonly substrate: string
+  /** Whether a network lies between: while the store cannot be reached, leases run out although their runners live. Default: it does not. */
+  readonly isRemote?: boolean
   /** The same store with the writes of this run fenced by the claim. Cheap; shares connections with what it came from. */
   bind(claim: RunClaim): WorkflowStateAdapter
   close(): Promise<void>

@@ -1,6 +1,9 @@
 import { setTimeout as timer } from 'node:timers/promises'
 import { Flow, RetryLater } from '@starflow/dsl'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { type Clock, systemClock } from '../src/engine/clock.ts'
+import type { RunClaim } from '../src/run-record.ts'
+import { LeaseSweep } from '../src/runner/lease-sweep.ts'
 import { Runner, type RunnerOptions } from '../src/runner/runner.ts'
 import type { RunnerEvent } from '../src/runner/runner-events.ts'
 import type { QueueingStateAdapter } from '../src/state-adapter.ts'
@@ -401,4 +404,119 @@ test('a run of another definition is left to runners that have it', async () => 
   await timer(40)
   expect(await adapter.readRun(runId)).toMatchObject({ status: 'queued', claimAttempts: 0 })
   expect(await adapter.listUnservedRuns({ limit: 10 })).toMatchObject([{ runId, reason: 'other_definition' }])
+})
+
+/** A way to a store that can be shut: then each call fails, as it does where nothing is reached. */
+function shutableWay(inner: QueueingStateAdapter) {
+  const way = { isShut: false, isRemote: true }
+  const adapter: QueueingStateAdapter = new Proxy(inner, {
+    get(target, name) {
+      if (name === 'isRemote') return way.isRemote
+      if (name === 'bind') return (claim: RunClaim) => shutable(target.bind(claim) as QueueingStateAdapter)
+      return shutMember(target, name)
+    },
+  })
+  const shutable = (bound: QueueingStateAdapter): QueueingStateAdapter => new Proxy(bound, { get: shutMember })
+  function shutMember(target: QueueingStateAdapter, name: string | symbol) {
+    const value = Reflect.get(target, name)
+    if (typeof value !== 'function') return value
+    return (...args: unknown[]) => (way.isShut ? Promise.reject(new Error('away')) : value.apply(target, args))
+  }
+  return { way, adapter }
+}
+
+describe('a store that was away for longer than a lease', () => {
+  test('costs a healthy runner neither its run nor an attempt, and the result of its handler is kept', async () => {
+    const { adapter, advance, connect } = store()
+    const { way, adapter: shutable } = shutableWay(await connect())
+    let calls = 0
+    const entered = deferred()
+    const release = deferred()
+    const flow = new Flow({ slug: 'outlasting' }).step({ slug: 'work' }, async () => {
+      calls++
+      entered.resolve()
+      await release.promise
+      return 'made while the store was away'
+    }) as unknown as Flow<never>
+    const runId = await enqueueFlow(adapter, flow, {})
+    const { runner: first, log } = runner([flow], { adapter: shutable, leaseTtlMs: 2000 })
+    // An edge that sweeps as well, and reaches the store by the same way.
+    const swept: unknown[] = []
+    const failures = new EventLog<{ event: 'failed' }>()
+    const edge = new LeaseSweep({
+      ...{ adapter: shutable, intervalMs: 10, leaseTtlMs: 2000 },
+      onSwept: (runs) => void swept.push(...runs),
+      onFailure: () => failures.record({ event: 'failed' }),
+    })
+    await first.start()
+    edge.start()
+    await entered.promise
+    way.isShut = true
+    await log.seen('heartbeat.failed')
+    await failures.seen('failed')
+    await advance(TTL_MS + 1)
+    release.resolve()
+    await log.seen('write.retried', 2)
+    way.isShut = false
+    expect(await log.seen('run.ended')).toMatchObject({ end: 'success' })
+    await edge.stop()
+    expect(swept).toEqual([])
+    expect(calls).toBe(1)
+    expect(await adapter.readRun(runId)).toMatchObject({ status: 'success', claimAttempts: 1 })
+    expect(await eventsOf(runId)).not.toContain('runner_lost')
+  })
+
+  test('holds no runner of another lease: once it answers again, runs of runners that are gone are found', async () => {
+    const { adapter, advance, connect } = store()
+    const { adapter: shutable } = shutableWay(await connect())
+    const runId = await enqueueFlow(adapter, simple, { n: 1 })
+    const { definitionId } = (await adapter.readRun(runId))!
+    await adapter.claimNextQueuedRun({ runnerId: 'dead', leaseTtlMs: TTL_MS, definitionIds: [definitionId!] })
+    await advance(TTL_MS + 1)
+    const { runner: next, log } = runner([simple], { adapter: shutable, leaseTtlMs: 200 })
+    await next.start()
+    expect(await log.seen('run.swept')).toMatchObject({ runId, outcome: 'requeued' })
+    expect(await log.seen('run.ended')).toMatchObject({ end: 'success' })
+  })
+})
+
+describe('a store that never answers', () => {
+  const never = () => new Promise<never>(() => {})
+
+  test.each([
+    ['a claim', { claimNextQueuedRun: never }],
+    ['the sweep', { expireOldLeases: never }],
+    ['a heartbeat', { heartbeat: never }],
+    ['the farewell', { removeRunner: never }],
+  ] as const)('holds up no runner that ends: %s', async (_, hanging) => {
+    const { runner: first, log } = runner([simple], { adapter: overriddenAdapter(store().adapter, hanging) })
+    await first.start()
+    await first.drain(0)
+    expect(await log.seen('runner.stopped')).toMatchObject({ runsLeft: 0 })
+  })
+
+  test('makes a runner that waits for its claims not ready, until they are answered', async () => {
+    const { adapter } = store()
+    const virtual = { at: 0 }
+    const clock: Clock = { ...systemClock, now: () => virtual.at }
+    const held = deferred()
+    let isSlow = false
+    const slow = overriddenAdapter(adapter, {
+      claimNextQueuedRun: async (args) => {
+        if (isSlow) await held.promise
+        return await adapter.claimNextQueuedRun(args)
+      },
+    })
+    const { runner: first } = runner([simple], { adapter: slow, clock })
+    await first.start()
+    expect(first.isReady).toBe(true)
+    isSlow = true
+    await vi.waitFor(() => {
+      virtual.at += 2001
+      expect(first.isReady).toBe(false)
+    })
+    isSlow = false
+    held.resolve()
+    await vi.waitFor(() => expect(first.isReady).toBe(true))
+  })
 })

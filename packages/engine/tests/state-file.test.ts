@@ -5,12 +5,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { execPath } from 'node:process'
 import { fileURLToPath } from 'node:url'
+import { Flow } from '@starflow/dsl'
 import { resolveDenoBinary } from '@starflow/local'
 import Database from 'libsql'
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
 import { LocalWorkflowStateAdapter } from '../src/adapters/local/index.ts'
+import { StateDatabase } from '../src/adapters/local/state-database.ts'
 import { openStateFile } from '../src/adapters/local/state-file.ts'
+import { Engine } from '../src/engine/engine.ts'
+import type { EngineEvent } from '../src/engine/events.ts'
 import { definition, enqueue, heldRun, readRun, startRun, TTL_MS } from './conformance/run-fixture.ts'
+import { EventLog } from './support/event-log.ts'
 import { type LineProcess, startLineProcess } from './support/line-process.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'starflow-state-'))
@@ -325,4 +330,56 @@ describe('processes that share a state file', { timeout: 120_000 }, () => {
     expect(await deno.ended).toBe(0)
     expect(await adapter.readRun(runId)).toMatchObject({ status: 'success', output: 'sent', claimState: 'complete' })
   })
+})
+
+describe('a file that cannot be written for a while', () => {
+  test('a full disk is said as such, for every write that shared the commit, and the next one that fits is kept', async () => {
+    const database = new StateDatabase(newPath(), 'process_crash')
+    const limit = (pages: number) => database.write(({ first }) => void first(`pragma max_page_count = ${pages}`))
+    await database.write(({ run }) => run('create table filler (content text not null)'))
+    const pages = await database.read(({ first }) => first<{ page_count: number }>('pragma page_count')!.page_count)
+    await limit(pages + 2)
+    const full = { code: 'SF821', message: expect.stringContaining('the disk is full'), fields: { isPassing: true } }
+    const together = await Promise.allSettled([
+      database.write(({ run }) => run("insert into filler values ('small')")),
+      database.write(({ run }) => run('insert into filler values (:content)', { content: 'x'.repeat(100_000) })),
+    ])
+    expect(together).toMatchObject([
+      { status: 'rejected', reason: full },
+      { status: 'rejected', reason: full },
+    ])
+    expect(await database.write(({ run }) => run("insert into filler values ('small')"))).toBe(1)
+    database.close()
+  })
+
+  test('a lock of another process is waited for without holding up this one', async () => {
+    const path = newPath()
+    const adapter = await open(path)
+    const other = new Database(path)
+    other.exec('begin immediate')
+    const started = startRun(adapter)
+    // Turns of the event loop go by, and reads are answered, while the write waits.
+    for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setTimeout(resolve, 1))
+    expect(await Promise.race([started, adapter.listRunners()])).toEqual([])
+    other.exec('rollback')
+    other.close()
+    await started
+  })
+
+  test('a write that meets a lock for too long is refused, and the run that it belongs to is kept on', async () => {
+    const path = newPath()
+    const adapter = await open(path)
+    const other = new Database(path)
+    const flow = new Flow({ slug: 'locked' }).step({ slug: 'work' }, () => {
+      other.exec('begin immediate')
+      return 'done'
+    })
+    const events = new EventLog<EngineEvent>()
+    const engine = new Engine({ adapter, onEvent: events.record })
+    const running = engine.run(flow, {})
+    expect(await events.seen('write.retried')).toMatchObject({ method: 'onNodeComplete', errorName: 'StateFileError' })
+    other.exec('rollback')
+    other.close()
+    expect(await running).toMatchObject({ end: 'success', output: { work: 'done' } })
+  }, 60_000)
 })

@@ -150,7 +150,8 @@ async function compose(
   }
   const health: HealthParts = {
     ...{ identity, readiness, activeRuns: () => runner?.activeRuns ?? 0 },
-    probe: async () => void (await store.databaseId()),
+    probe: () => storage.probe(),
+    isClaiming: runner && (() => runner.isReady),
   }
   const { apiToken, metricsToken } = config
   const guesses = new GuessLimit(Date.now)

@@ -88,7 +88,11 @@ export const SCHEDULER_SHORTEST_SLEEP_MS = 10
 /** Connections for requests that need SQL of their own; runners have theirs. */
 export const DATABASE_CONNECTIONS = 8
 /** How long a connection to a file waits for the write of another one. */
-export const SQLITE_BUSY_TIMEOUT_MS = 10_000
+export const SQLITE_BUSY_TIMEOUT_MS = 1000
+/** How long `/readyz` waits for what the process needs: without an answer by then it is not ready. */
+export const READY_TIMEOUT_MS = 2000
+/** How long services that stop, and the storage, may take when the process ends; then it ends without them. */
+export const STOP_TIMEOUT_MS = 3000
 /** How long a worker job is its worker's without a heartbeat, unless the claim says otherwise; and at most. In seconds. */
 export const JOB_LEASE_S = 30
 export const MAX_JOB_LEASE_S = 3600

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Listener } from './http/listener.ts'
 import type { ServerLog } from './log.ts'
+import { STOP_TIMEOUT_MS } from './numbers.ts'
 import type { Readiness } from './readiness.ts'
 import type { ServiceGroup } from './service.ts'
 
@@ -67,7 +68,8 @@ export class StarflowServer {
    * 4. whoever sends requests has had the time to notice
    * 5. streams end, answers under way are finished, the port and the storage close
    *
-   * Requests are answered until step 5: a run that waits for one of them can still end.
+   * Requests are answered until step 5: a run that waits for one of them can still end. A database that hangs holds up none of
+   * it: the process ends within the drain timeout and some 15 s, whatever does not answer.
    */
   drain(): Promise<void> {
     this.#draining ??= this.#drain()
@@ -78,10 +80,18 @@ export class StarflowServer {
     const { readiness, services, runner, drainTimeoutMs, drainNoticeMs, stopStreams, closeStorage, log } = this.#parts
     readiness.drain()
     log.info({ activeRuns: runner?.activeRuns ?? 0, drainTimeoutMs }, 'draining')
-    await Promise.all([services.stop(), runner?.drain(drainTimeoutMs), pause(drainNoticeMs)])
+    await Promise.all([this.#inTime('services', services.stop()), runner?.drain(drainTimeoutMs), pause(drainNoticeMs)])
     stopStreams()
     await this.#listener?.close()
-    await closeStorage()
+    await this.#inTime('storage', closeStorage())
     log.info({}, 'stopped')
+  }
+
+  /** What waits for a database that does not answer holds up no process that ends. */
+  async #inTime(what: string, work: Promise<void>): Promise<void> {
+    const done = new AbortController()
+    const late = pause(STOP_TIMEOUT_MS, true, { signal: done.signal }).catch(() => false)
+    const isLate = await Promise.race([work.then(() => false), late]).finally(() => done.abort())
+    if (isLate) this.#parts.log.warn({ what, timeoutMs: STOP_TIMEOUT_MS }, 'did not stop in time')
   }
 }

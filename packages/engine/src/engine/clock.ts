@@ -30,6 +30,14 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   })
 }
 
+/** Waits for the work, but no longer than this. False: it goes on. @throws what the work fails with by then */
+export function isDoneWithin(clock: Clock, ms: number, work: Promise<unknown>): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const takeBack = clock.after(ms, () => resolve(false))
+    work.then(() => resolve(true), reject).finally(takeBack)
+  })
+}
+
 /**
  * The database's time, as far as this process can know it: what the database said once, and what has passed since by a clock
  * that only goes forward. Which time this computer believes it is plays no part.

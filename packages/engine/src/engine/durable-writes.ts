@@ -1,9 +1,11 @@
 import { isStarflowError } from '@starflow/errors'
-import { LEASE_TTL_MS, MAX_WRITE_RETRY_DELAY_MS, WRITE_RETRY_DELAY_MS } from '../numbers.ts'
+import { MAX_WRITE_RETRY_DELAY_MS, WRITE_RETRY_DELAY_MS } from '../numbers.ts'
 import { type Clock, sleep } from './clock.ts'
 
 export interface DurableWritesOptions {
   readonly clock: Clock
+  /** How long a store that does not answer is asked again. Default: until it answers. */
+  readonly patienceMs?: number
   /** Aborted when the run is no longer this process's to write. */
   readonly signal: AbortSignal
   readonly onRetry: (retry: { readonly method: string; readonly attempt: number; readonly error: unknown }) => void
@@ -18,8 +20,9 @@ export class WritesClosedError extends Error {
 }
 
 /**
- * Writes of a run, each awaited by whoever makes it. One that fails is tried again for as long as a lease lasts: the port's
- * methods may be repeated, and a short interruption must not cost a handler's work. What the store refuses is not repeated.
+ * Writes of a run, each awaited by whoever makes it. One that fails is tried again until the store answers, however long it is
+ * away: the port's methods may be repeated, and an outage must not cost a handler's work. Whether the claim still stands then,
+ * the store says. What it refuses is not repeated.
  */
 export class DurableWrites {
   readonly #options: DurableWritesOptions
@@ -60,16 +63,16 @@ export class DurableWrites {
 }
 
 /**
- * Calls the store until it answers, for as long as a lease lasts. What it refuses is an answer.
+ * Calls the store until it answers. What it refuses is an answer.
  *
  * @throws WritesClosedError when the signal is aborted, else what the last try failed with
  */
 export async function untilAnswered<T>(
-  { clock, signal, onRetry }: DurableWritesOptions,
+  { clock, signal, onRetry, patienceMs = Number.POSITIVE_INFINITY }: DurableWritesOptions,
   method: string,
   call: () => Promise<T>,
 ): Promise<T> {
-  const giveUpAt = clock.now() + LEASE_TTL_MS
+  const giveUpAt = clock.now() + patienceMs
   for (let attempt = 1, delayMs = WRITE_RETRY_DELAY_MS; ; attempt++, delayMs *= 2) {
     if (signal.aborted) throw new WritesClosedError()
     try {
@@ -85,7 +88,8 @@ export async function untilAnswered<T>(
 /** An adapter's own error for a store that could not be reached, or has failed itself, is no answer. */
 function isAnswer(error: unknown): boolean {
   if (!isStarflowError(error)) return false
-  const { status } = error.fields
+  const { status, isPassing } = error.fields
+  if (error.code === 'SF821') return isPassing !== true
   return error.code !== 'SF803' || (typeof status === 'number' && status > 0 && status < 500)
 }
 

@@ -122,7 +122,7 @@ export class Engine {
     try {
       // Null where nothing is kept. A run that exists already goes on as what it is.
       const record = await this.#ask('readRun', () => adapter.readRun(start.runId))
-      const execution = await this.#open(flow, record ?? start, claim, record?.leaseUntil)
+      const execution = await this.#open(flow, record ?? start, claim, { leaseUntil: record?.leaseUntil })
       const result = await executeUntilDrained(execution, options.drainSignal)
       return {
         runId: start.runId,
@@ -136,12 +136,14 @@ export class Engine {
   }
 
   /**
-   * Takes up a run that was claimed: what it has come to is read from its events.
+   * Takes up a run that was claimed: what it has come to is read from its events, however long that takes while the claim
+   * stands.
    *
+   * @param signal aborted when the run is no longer this process's. Default: it stays so
    * @throws StarflowError SF818 for a run of another definition
    */
-  async open(flow: AnyFlow, { claim, run }: ClaimedRun): Promise<RunExecution> {
-    return await this.#open(flow, run, claim, run.leaseUntil)
+  async open(flow: AnyFlow, { claim, run }: ClaimedRun, signal = NEVER): Promise<RunExecution> {
+    return await this.#open(flow, run, claim, { leaseUntil: run.leaseUntil, signal, patienceMs: undefined })
   }
 
   /**
@@ -164,7 +166,7 @@ export class Engine {
     flow: AnyFlow,
     run: RunStart & { readonly runId: string },
     claim: RunClaim,
-    leaseUntil: string | null | undefined,
+    { leaseUntil, ...asking }: { readonly leaseUntil: string | null | undefined } & Asking,
   ): Promise<RunExecution> {
     await this.#checkDefinition(flow, run)
     const { adapter, onEvent, pick, waitHost, mapConcurrency, runConcurrency, shutdownSignal, tracing } = this.#options
@@ -176,7 +178,7 @@ export class Engine {
     const { runId, templateId, workspaceId, env, input, definitionId, traceparent } = run
     const start = { runId, templateId, workspaceId, env, input, definitionId, traceparent }
     const state = new RunState(plan, run.input)
-    for await (const event of this.#events(run.runId)) {
+    for await (const event of this.#events(run.runId, asking)) {
       state.apply({ ...event, atMs: Date.parse(event.createdAt) })
     }
     const emit = (event: EngineEventBody) =>
@@ -199,11 +201,11 @@ export class Engine {
   }
 
   /** Page by page: a long run has many. */
-  async *#events(runId: string): AsyncGenerator<RunEvent> {
+  async *#events(runId: string, asking: Asking): AsyncGenerator<RunEvent> {
     const { adapter } = this.#options
     for (let afterId: string | undefined; ; ) {
       const options = { afterId, limit: EVENT_PAGE }
-      const page = await this.#ask('readEvents', () => adapter.readEvents(runId, options))
+      const page = await this.#ask('readEvents', () => adapter.readEvents(runId, options), asking)
       yield* page
       if (page.length < EVENT_PAGE) return
       afterId = page.at(-1)?.id
@@ -211,8 +213,15 @@ export class Engine {
   }
 
   /** Before a run is under way, a store that does not answer is asked again as well. */
-  #ask<T>(method: string, call: () => Promise<T>): Promise<T> {
-    return untilAnswered({ clock: this.#clock, signal: NEVER, onRetry: () => {} }, method, call)
+  #ask<T>(method: string, call: () => Promise<T>, asking: Asking = {}): Promise<T> {
+    const { signal = NEVER, patienceMs } = { patienceMs: LEASE_TTL_MS, ...asking }
+    const options = {
+      clock: this.#clock,
+      signal,
+      onRetry: () => {},
+      ...(patienceMs === undefined ? {} : { patienceMs }),
+    }
+    return untilAnswered(options, method, call)
   }
 
   /** The lease of a run that no runner's heartbeat covers. A failure is not told: the next beat may succeed, and whether the lease is lost the next write finds out. */
@@ -236,6 +245,13 @@ export class Engine {
       takeBack()
     }
   }
+}
+
+/** How long a store that does not answer is asked: until the signal is aborted, and for a lease unless it says otherwise. */
+interface Asking {
+  readonly signal?: AbortSignal
+  /** Undefined: without an end. */
+  readonly patienceMs?: number | undefined
 }
 
 async function executeUntilDrained(execution: RunExecution, drainSignal = NEVER): Promise<ExecutionResult> {

@@ -4,11 +4,17 @@ import type { RunClaim } from '../run-record.ts'
 /** A run that this runner holds: from its claim until nothing of it goes on here. */
 export class ActiveRun {
   readonly claim: RunClaim
+  readonly #stopped = new AbortController()
   #execution: RunExecution | undefined
   #stopReason: StopReason | undefined
 
   constructor(claim: RunClaim) {
     this.claim = claim
+  }
+
+  /** Aborted when it is stopped. */
+  get signal(): AbortSignal {
+    return this.#stopped.signal
   }
 
   get isStopped(): boolean {
@@ -23,6 +29,7 @@ export class ActiveRun {
 
   stop(reason: StopReason): void {
     this.#stopReason ??= reason
+    this.#stopped.abort()
     this.#execution?.stop(reason)
   }
 }

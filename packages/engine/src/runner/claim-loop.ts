@@ -1,4 +1,5 @@
 import type { Clock } from '../engine/clock.ts'
+import { CLAIM_PATIENCE_MS } from '../numbers.ts'
 import type { ClaimArgs, ClaimedRun, QueueingStateAdapter } from '../state-adapter.ts'
 import { RepeatingTask } from './repeating-task.ts'
 import type { Service } from './service.ts'
@@ -21,11 +22,21 @@ export class ClaimLoop implements Service {
   readonly #task: RepeatingTask
   #subscription: Promise<(() => Promise<void>) | undefined> | undefined
   #isStopped = false
+  #hasFailed = false
+  /** When the claim under way was asked for. */
+  #askedAt: number | undefined
 
   constructor(options: ClaimLoopOptions) {
     this.#options = options
     const { clock, intervalMs, onFailure } = options
     this.#task = new RepeatingTask({ clock, intervalMs, onFailure, once: () => this.#claim() })
+  }
+
+  /** Whether claims are answered: false when the last one failed, or when one has waited for too long. */
+  get isClaiming(): boolean {
+    const { clock } = this.#options
+    const isLate = this.#askedAt !== undefined && clock.now() - this.#askedAt > CLAIM_PATIENCE_MS
+    return !this.#isStopped && !this.#hasFailed && !isLate
   }
 
   start(): void {
@@ -51,11 +62,26 @@ export class ClaimLoop implements Service {
 
   /** Never more claims than there are slots, and one after another: each has its answer before the next is asked for. */
   async #claim(): Promise<void> {
-    const { adapter, args, freeSlots, onClaimed } = this.#options
+    const { freeSlots, onClaimed } = this.#options
     while (!this.#isStopped && freeSlots() > 0) {
-      const claimed = await adapter.claimNextQueuedRun(args)
+      const claimed = await this.#ask()
       if (claimed === null) return
       onClaimed(claimed)
+    }
+  }
+
+  async #ask(): Promise<ClaimedRun | null> {
+    const { adapter, args, clock } = this.#options
+    this.#askedAt = clock.now()
+    try {
+      const claimed = await adapter.claimNextQueuedRun(args)
+      this.#hasFailed = false
+      return claimed
+    } catch (error) {
+      this.#hasFailed = true
+      throw error
+    } finally {
+      this.#askedAt = undefined
     }
   }
 

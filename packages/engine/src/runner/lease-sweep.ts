@@ -1,11 +1,14 @@
 import { type Clock, systemClock } from '../engine/clock.ts'
-import { LEASE_TTL_MS, MAX_RUNNER_LOSSES, SWEEP_INTERVAL_MS } from '../numbers.ts'
+import { CONTACT_INTERVAL_MS, LEASE_TTL_MS, MAX_RUNNER_LOSSES, SWEEP_INTERVAL_MS } from '../numbers.ts'
 import type { RunQueue, SweptRun } from '../state-adapter.ts'
 import { RepeatingTask } from './repeating-task.ts'
 import type { Service } from './service.ts'
+import { StoreContact } from './store-contact.ts'
 
 export interface LeaseSweepOptions {
-  readonly adapter: Pick<RunQueue, 'expireOldLeases'>
+  readonly adapter: Pick<RunQueue, 'expireOldLeases' | 'listRunners'> & { readonly isRemote?: boolean }
+  /** Shared with whatever else of this process calls the store. Default: its own. */
+  readonly contact?: StoreContact
   readonly onSwept: (runs: readonly SweptRun[]) => void
   readonly onFailure: (error: unknown) => void
   readonly clock?: Clock
@@ -15,22 +18,28 @@ export interface LeaseSweepOptions {
 
 /**
  * Finds the runs of lost runners, and the waits that are over: once at boot and then every 30 s. Any process may do it, several
- * at once; what one of them found the others do not.
+ * at once; what one of them found the others do not. After the store was away, and at the boot of a process that cannot know
+ * whether it was, live runners come first: no lease is judged before the store has answered for half a lease.
  */
 export class LeaseSweep implements Service {
   readonly #task: RepeatingTask
 
   constructor(options: LeaseSweepOptions) {
     const { adapter, onSwept, onFailure, clock = systemClock, intervalMs = SWEEP_INTERVAL_MS } = options
+    const ttlMs = options.leaseTtlMs ?? LEASE_TTL_MS
+    const contact =
+      options.contact ?? new StoreContact(clock, { settleMs: ttlMs / 2, isRemote: adapter.isRemote ?? false })
     const sweep = {
-      ttlMs: options.leaseTtlMs ?? LEASE_TTL_MS,
+      ttlMs,
       maxLosses: MAX_RUNNER_LOSSES,
       reason: 'runner_lost',
     }
     this.#task = new RepeatingTask({
-      ...{ clock, intervalMs, onFailure },
+      ...{ clock, onFailure },
+      intervalMs: () => (contact.isSettled ? intervalMs : Math.min(intervalMs, CONTACT_INTERVAL_MS)),
       once: async () => {
-        const swept = await adapter.expireOldLeases(sweep)
+        if (!contact.isSettled) return void (await contact.watch(() => adapter.listRunners()))
+        const swept = await contact.watch(() => adapter.expireOldLeases(sweep))
         if (swept.length > 0) onSwept(swept)
       },
     })

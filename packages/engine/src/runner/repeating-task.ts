@@ -1,10 +1,10 @@
-import { type Clock, sleep } from '../engine/clock.ts'
+import { type Clock, isDoneWithin, sleep } from '../engine/clock.ts'
 import type { Service } from './service.ts'
 
 export interface RepeatingTaskOptions {
   readonly clock: Clock
-  /** Between the end of one time and the begin of the next. */
-  readonly intervalMs: number
+  /** Between the end of one time and the begin of the next; where it changes, it is asked for each time. */
+  readonly intervalMs: number | (() => number)
   readonly once: () => Promise<void>
   /** One time that goes on for longer is a failure, and is not waited for. Default: it may take as long as it likes. */
   readonly patienceMs?: number
@@ -51,20 +51,16 @@ export class RepeatingTask implements Service {
       }
       if (this.#isAwaited || this.#stopping.signal.aborted) continue
       this.#nap = new AbortController()
-      await sleep(clock, intervalMs, this.#nap.signal)
+      await sleep(clock, typeof intervalMs === 'number' ? intervalMs : intervalMs(), this.#nap.signal)
     }
   }
 
   async #once(): Promise<void> {
     const { clock, once, patienceMs } = this.#options
     if (patienceMs === undefined) return await once()
-    let takeBack = () => {}
-    const late = new Promise<never>((_, reject) => {
-      takeBack = clock.after(patienceMs, () => reject(new Error(`There was no answer within ${patienceMs} ms.`)))
-    })
     const work = once()
     // What it fails with after that, nobody hears.
     work.catch(() => {})
-    await Promise.race([work, late]).finally(takeBack)
+    if (!(await isDoneWithin(clock, patienceMs, work))) throw new Error(`There was no answer within ${patienceMs} ms.`)
   }
 }

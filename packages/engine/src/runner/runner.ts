@@ -1,14 +1,16 @@
 import type { AnyFlow, CompatibleFlow, RunnerContext } from '@starflow/dsl'
-import { type Clock, sleep, systemClock } from '../engine/clock.ts'
+import { type Clock, isDoneWithin, systemClock } from '../engine/clock.ts'
 import { Engine, type EngineOptions } from '../engine/engine.ts'
 import { sharedAbortController } from '../engine/shared-abort-controller.ts'
 import {
   CLAIM_INTERVAL_MS,
+  CONTACT_INTERVAL_MS,
   DRAIN_TIMEOUT_MS,
   LEASE_HEARTBEAT_MS,
   LEASE_TTL_MS,
   RUNNER_CONCURRENCY,
   SESSION_COLLECTION_INTERVAL_MS,
+  STOP_PATIENCE_MS,
   SWEEP_INTERVAL_MS,
 } from '../numbers.ts'
 import type { ClaimedRun, QueueingStateAdapter } from '../state-adapter.ts'
@@ -18,6 +20,7 @@ import { LeaseSweep } from './lease-sweep.ts'
 import { RepeatingTask } from './repeating-task.ts'
 import { failureParts, type RunnerEvent, type RunnerOwnEvent } from './runner-events.ts'
 import type { Service } from './service.ts'
+import { StoreContact } from './store-contact.ts'
 
 export interface RunnerOptions extends Omit<EngineOptions, 'adapter' | 'onEvent' | 'shutdownSignal'> {
   readonly adapter: QueueingStateAdapter
@@ -52,6 +55,7 @@ export class Runner<const TFlows extends readonly AnyFlow[] = readonly AnyFlow[]
   readonly #options: RunnerOptions
   readonly #clock: Clock
   readonly #engine: Engine
+  readonly #contact: StoreContact
   readonly #active = new ActiveRuns()
   readonly #shutdown = sharedAbortController()
   /** The flows by the definition that this runner's code has for them. */
@@ -73,6 +77,8 @@ export class Runner<const TFlows extends readonly AnyFlow[] = readonly AnyFlow[]
       ...(onEvent && { onEvent: (event) => onEvent({ ...event, runnerId: this.runnerId }) }),
     })
     this.runnerId = this.#engine.runnerId
+    const isRemote = adapter.isRemote ?? false
+    this.#contact = new StoreContact(this.#clock, { settleMs: this.#leaseTtlMs / 2, isRemote })
   }
 
   /** Runs that it executes now. */
@@ -80,9 +86,9 @@ export class Runner<const TFlows extends readonly AnyFlow[] = readonly AnyFlow[]
     return this.#active.size
   }
 
-  /** Whether it claims: what `/readyz` answers. */
+  /** Whether it claims, and its claims are answered: what `/readyz` says. */
   get isReady(): boolean {
-    return this.#state === 'running'
+    return this.#state === 'running' && this.#claimLoop?.isClaiming === true
   }
 
   /**
@@ -124,17 +130,24 @@ export class Runner<const TFlows extends readonly AnyFlow[] = readonly AnyFlow[]
   async #drain(timeoutMs: number): Promise<void> {
     this.#state = 'draining'
     this.#emit({ level: 'info', event: 'runner.draining', runs: this.#active.size })
-    await this.#claimLoop?.stop()
-    const deadline = new AbortController()
-    await Promise.race([this.#active.idle(), sleep(this.#clock, timeoutMs, deadline.signal)])
-    deadline.abort()
+    // A claim under way may yet bring a run, which is given back.
+    const isClaimLoopStopped = this.#claimLoop?.stop() ?? Promise.resolve()
+    await isDoneWithin(
+      this.#clock,
+      timeoutMs,
+      isClaimLoopStopped.then(() => this.#active.idle()),
+    )
     const runsLeft = this.#active.size
     if (runsLeft > 0) this.#abandon()
-    await this.#active.idle()
-    await Promise.all(this.#services.map((service) => service.stop()))
-    await this.#sayFarewell()
+    // A store that does not answer holds up no process that ends: whoever is left there is found by its lease.
+    await isDoneWithin(this.#clock, STOP_PATIENCE_MS, this.#leave(isClaimLoopStopped))
     this.#state = 'stopped'
     this.#emit({ level: runsLeft > 0 ? 'warn' : 'info', event: 'runner.stopped', runsLeft })
+  }
+
+  async #leave(isClaimLoopStopped: Promise<void>): Promise<void> {
+    await Promise.all([isClaimLoopStopped, this.#active.idle(), ...this.#services.map((service) => service.stop())])
+    await this.#sayFarewell()
   }
 
   #abandon(): void {
@@ -171,6 +184,7 @@ export class Runner<const TFlows extends readonly AnyFlow[] = readonly AnyFlow[]
     const { adapter, sweepIntervalMs = SWEEP_INTERVAL_MS } = this.#options
     return new LeaseSweep({
       ...{ adapter, clock: this.#clock, intervalMs: sweepIntervalMs, leaseTtlMs: this.#leaseTtlMs },
+      contact: this.#contact,
       onSwept: (runs) => {
         for (const { runId, outcome } of runs) {
           this.#emit({ level: outcome === 'abandoned' ? 'error' : 'info', event: 'run.swept', runId, outcome })
@@ -183,18 +197,22 @@ export class Runner<const TFlows extends readonly AnyFlow[] = readonly AnyFlow[]
 
   /**
    * One for all: a runner with a thousand runs writes no more often than one with none. A failure costs no run, and neither
-   * does a connection that is dead without saying so: the next beat does not wait for this one.
+   * does a connection that is dead without saying so: the next beat does not wait for this one. When the store is away, its
+   * return is noticed soon, since leases are running out.
    */
   #makeHeartbeat(): Service {
     const { adapter, runnerPool, heartbeatIntervalMs = LEASE_HEARTBEAT_MS } = this.#options
     return new RepeatingTask({
-      ...{ clock: this.#clock, intervalMs: heartbeatIntervalMs, patienceMs: this.#leaseTtlMs / 3 },
+      ...{ clock: this.#clock, patienceMs: this.#leaseTtlMs / 3 },
+      intervalMs: () =>
+        this.#contact.isAnswering ? heartbeatIntervalMs : Math.min(heartbeatIntervalMs, CONTACT_INTERVAL_MS),
       once: async () => {
-        const { lost } = await adapter.heartbeat({
+        const beat = {
           ...{ runnerId: this.runnerId, runnerPool, ttlMs: this.#leaseTtlMs, capacity: this.#concurrency },
           definitionIds: [...this.#served.keys()],
           claims: this.#active.claims(),
-        })
+        }
+        const { lost } = await this.#contact.watch(() => adapter.heartbeat(beat))
         for (const { runId, claimAttempts } of this.#active.lose(lost)) {
           this.#emit({ level: 'warn', event: 'run.lost', runId, claimAttempts })
         }
@@ -238,7 +256,7 @@ export class Runner<const TFlows extends readonly AnyFlow[] = readonly AnyFlow[]
       ...{ level: 'info', event: 'run.claimed', runId: run.runId, flowSlug: flow.slug },
       ...{ workspaceId: run.workspaceId, claimAttempts: claim.claimAttempts },
     })
-    const execution = await this.#engine.open(flow, claimed)
+    const execution = await this.#engine.open(flow, claimed, active.signal)
     active.begin(execution)
     // Whatever it fails with it says itself; from here on nobody renews its lease.
     await execution.execute().catch(() => {})

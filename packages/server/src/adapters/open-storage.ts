@@ -4,6 +4,7 @@ import { LocalWorkflowStateAdapter } from '@starflow/engine/adapters/local'
 import {
   PostgresMirrorSource,
   PostgresWarmTier,
+  RestApi,
   requireSameDatabase,
   SupabaseWorkflowStateAdapter,
 } from '@starflow/engine/adapters/supabase'
@@ -13,7 +14,7 @@ import type { WorkerJobs } from '../jobs/worker-jobs.ts'
 import type { LiveMarksSource } from '../live/live-marks.ts'
 import type { MetricsSource } from '../metrics/metrics-source.ts'
 import type { Tiers } from '../mirror/mirror.ts'
-import { DATABASE_CONNECTIONS, METRICS_TIMEOUT_MS } from '../numbers.ts'
+import { DATABASE_CONNECTIONS, METRICS_TIMEOUT_MS, READY_TIMEOUT_MS } from '../numbers.ts'
 import type { RunStatistics } from '../overview/run-statistics.ts'
 import type { QueueOperations } from '../runs/queue-operations.ts'
 import type { RunPlacement } from '../runs/run-placement.ts'
@@ -53,6 +54,8 @@ export interface OpenStorage {
   readonly workerJobs: WorkerJobs | undefined
   /** What a mirror is made of; undefined where there can be none. Opens no connection before it is used. */
   readonly tiers: MirrorableTiers | undefined
+  /** Whether everything can be reached and written; rejects where it cannot. */
+  probe(): Promise<void>
   close(): Promise<void>
 }
 
@@ -101,6 +104,7 @@ async function openSqlite(path: string): Promise<OpenStorage> {
     workerJobs: undefined,
     tiers: undefined,
     databaseId: await store.databaseId(),
+    probe: () => adapter.checkWritable(),
     close,
   }
 }
@@ -109,7 +113,11 @@ async function openSupabase(
   storage: Extract<Storage, { substrate: 'supabase' }>,
   applicationName: string,
 ): Promise<OpenStorage> {
-  const functions = restFunctions(storage)
+  const access = { supabaseUrl: storage.url, serviceRoleKey: storage.key }
+  const api = new RestApi(access)
+  const metricsApi = new RestApi({ ...access, timeoutMs: METRICS_TIMEOUT_MS })
+  const probeApi = new RestApi({ ...access, timeoutMs: READY_TIMEOUT_MS })
+  const functions = restFunctions(api)
   const store = new PostgresServerStore(functions)
   const databaseId = await store.databaseId()
   const sql = storage.databaseUrl === undefined ? undefined : connect(storage.databaseUrl, applicationName)
@@ -122,11 +130,10 @@ async function openSupabase(
   // One way less, where there is a connection.
   const direct = sql === undefined ? functions : directFunctions(sql)
   const adapter = SupabaseWorkflowStateAdapter.open({
-    supabaseUrl: storage.url,
-    serviceRoleKey: storage.key,
+    ...access,
     databaseUrl: storage.databaseUrl,
   })
-  const warm = new PostgresWarmTier({ supabaseUrl: storage.url, serviceRoleKey: storage.key })
+  const warm = new PostgresWarmTier(access)
   const source =
     storage.databaseUrl === undefined ? undefined : PostgresMirrorSource.open(storage.databaseUrl, inTransaction)
   return {
@@ -135,13 +142,17 @@ async function openSupabase(
     alerts: new PostgresAlertStore(functions),
     statistics: new SqlRunStatistics(direct),
     liveMarks: new SqlLiveMarks(direct),
-    metrics: new SqlMetricsSource(restFunctions({ ...storage, timeoutMs: METRICS_TIMEOUT_MS })),
+    metrics: new SqlMetricsSource(restFunctions(metricsApi)),
     tiers: source && {
       ...{ source, warm },
       openMirroring: (onProgressFailure) => openMirroring(adapter, { warm, onProgressFailure }),
     },
     queues: sql && { placement: new QueuePlacement(sql), operations: new SqlQueueOperations(sql) },
+    probe: async () => {
+      await Promise.all([restFunctions(probeApi)('database_id', {}), sql?.unsafe('select 1')])
+    },
     close: async () => {
+      for (const connected of [api, metricsApi, probeApi, warm]) connected.close()
       await adapter.close()
       await source?.close()
       await sql?.end({ timeout: 1 })

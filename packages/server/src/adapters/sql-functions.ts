@@ -1,3 +1,4 @@
+import type { RestApi } from '@starflow/engine/adapters/supabase'
 import { StarflowError } from '@starflow/errors'
 import type { Sql } from 'postgres'
 
@@ -10,28 +11,12 @@ export function scalar<T>(answer: unknown): T {
 }
 
 /** Over the API of the Supabase project (PostgREST). */
-export function restFunctions(options: {
-  readonly url: string
-  readonly key: string
-  /** What is not answered within this has failed. Default: it may take as long as it likes. */
-  readonly timeoutMs?: number
-}): SqlFunctions {
+export function restFunctions(api: RestApi): SqlFunctions {
   return async (name, args) => {
-    const response = await fetch(`${options.url}/rest/v1/rpc/${name}`, {
-      method: 'POST',
-      headers: {
-        apikey: options.key,
-        authorization: `Bearer ${options.key}`,
-        'content-profile': 'starflow',
-        'content-type': 'application/json',
-      },
-      body: JSON.stringify(args),
-      ...(options.timeoutMs === undefined ? {} : { signal: AbortSignal.timeout(options.timeoutMs) }),
-    }).catch((cause: unknown) => {
-      throw unavailable('It does not answer.', cause)
+    const { status, text } = await api.call(name, args).catch((cause: Error) => {
+      throw unavailable(cause.message, cause)
     })
-    const text = await response.text()
-    if (!response.ok) throw refused(response.status, text)
+    if (status >= 300) throw refused(status, text)
     return text === '' ? undefined : JSON.parse(text)
   }
 }

@@ -68,6 +68,20 @@ export class LocalWorkflowStateAdapter implements QueueingStateAdapter {
   }
 
   /** The file belongs to the adapter that opened it; a bound one leaves it open. */
+  /**
+   * Writes nothing new, but writes: whether the file can be read says nothing of a full disk.
+   *
+   * @throws StateFileError SF821
+   */
+  async checkWritable(): Promise<void> {
+    await this.#database.write((transaction) => {
+      const { version } = transaction.first<{ version: number }>(
+        'select user_version as version from pragma_user_version',
+      )!
+      transaction.run(`pragma user_version = ${version}`)
+    })
+  }
+
   async close(): Promise<void> {
     if (this.#writer === undefined) this.#database.close()
   }

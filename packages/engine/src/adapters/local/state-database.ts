@@ -1,6 +1,6 @@
-import { setImmediate as afterThisTurn } from 'node:timers'
+import { setTimeout as afterAWhile, setImmediate as afterThisTurn } from 'node:timers'
 import type Database from 'libsql'
-import { closeStateFile, type Durability, openStateFile } from './state-file.ts'
+import { BUSY_TIMEOUT_MS, closeStateFile, type Durability, isBusy, openStateFile, RETRY_MS } from './state-file.ts'
 import { StateFileError, stateFileError } from './state-file-error.ts'
 
 export type SqlValue = string | number | null
@@ -22,12 +22,15 @@ interface PendingWrite {
   readonly work: (transaction: Transaction) => unknown
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
+  /** By the clock of this process: when it is refused, should another process hold the file until then. */
+  readonly refusedAt: number
 }
 
 type Outcome = { readonly value: unknown } | { readonly error: unknown }
 
 // Taken once: a test that fakes timers must not stop the store.
 const schedule = afterThisTurn
+const scheduleLater = afterAWhile
 
 /**
  * One connection to a state file. Writes that are asked for within one turn of the event loop share a commit, and with it the
@@ -52,17 +55,24 @@ export class StateDatabase {
   /** Resolves when what the work has done is durable. */
   write<TValue>(work: (transaction: Transaction) => TValue): Promise<TValue> {
     return new Promise<TValue>((resolve, reject) => {
-      this.#pending.push({ work, resolve: resolve as PendingWrite['resolve'], reject })
+      this.#pending.push({
+        ...{ work, resolve: resolve as PendingWrite['resolve'], reject },
+        refusedAt: performance.now() + BUSY_TIMEOUT_MS,
+      })
       if (this.#pending.length === 1) schedule(() => this.#commitPending())
     })
   }
 
   async read<TValue>(work: (transaction: Transaction) => TValue): Promise<TValue> {
-    this.#checkOpen()
-    try {
-      return work(this.#transaction())
-    } catch (error) {
-      throw stateFileError(this.path, error)
+    const refusedAt = performance.now() + BUSY_TIMEOUT_MS
+    for (;;) {
+      this.#checkOpen()
+      try {
+        return work(this.#transaction())
+      } catch (error) {
+        if (!isBusy(error) || performance.now() >= refusedAt) throw stateFileError(this.path, error)
+      }
+      await new Promise<void>((resolve) => scheduleLater(resolve, RETRY_MS))
     }
   }
 
@@ -99,8 +109,20 @@ export class StateDatabase {
         else resolve(outcome.value)
       }
     } catch (error) {
-      for (const { reject } of writes) reject(stateFileError(this.path, error))
+      this.#putBackOrRefuse(writes, error)
     }
+  }
+
+  /** Another process is writing: what has waited for long enough is refused, the rest tried again, with whatever has come since. */
+  #putBackOrRefuse(writes: readonly PendingWrite[], error: unknown): void {
+    const now = performance.now()
+    const mayWait = (write: PendingWrite) => this.#isOpen && isBusy(error) && write.refusedAt > now
+    for (const write of writes.filter((each) => !mayWait(each))) write.reject(stateFileError(this.path, error))
+    const waiting = writes.filter(mayWait)
+    if (waiting.length === 0) return
+    // With none pending, a new write would ask for a commit as well: one is enough.
+    if (this.#pending.length === 0) scheduleLater(() => this.#commitPending(), RETRY_MS)
+    this.#pending.unshift(...waiting)
   }
 
   #commit(writes: readonly PendingWrite[]): Outcome[] {
@@ -127,7 +149,8 @@ export class StateDatabase {
       this.#run('release write')
       return { value }
     } catch (error) {
-      // Fails where SQLite has given up the whole transaction already; then all of its writes fail.
+      // SQLite gives up the whole transaction by itself where the disk is full, or fails; then all of its writes have failed.
+      if (!this.#database.inTransaction) throw error
       this.#run('rollback to write')
       this.#run('release write')
       return { error }

@@ -4,14 +4,22 @@ import { isStarflowError, StarflowError } from '@starflow/errors'
 export class StateFileError extends StarflowError {
   readonly path: string
 
-  constructor(parts: { path: string; reason: string; detail: string; hint: string; cause?: unknown }) {
-    const { path, reason, detail, hint, cause } = parts
+  /** isPassing: the same call may succeed later, without a change to the file or the code. */
+  constructor(parts: {
+    path: string
+    reason: string
+    detail: string
+    hint: string
+    isPassing?: boolean
+    cause?: unknown
+  }) {
+    const { path, reason, detail, hint, isPassing = false, cause } = parts
     super({
       code: 'SF821',
       message: `The state file ${path} cannot be used: ${reason}.`,
       detail,
       hint,
-      fields: { path },
+      fields: { path, isPassing },
       cause,
     })
     this.path = path
@@ -28,11 +36,17 @@ export function stateFileError(path: string, cause: unknown): StarflowError {
     reason: known?.reason ?? 'SQLite failed',
     detail: `${isOfFileSystem(cause) ? 'The file system' : 'SQLite'} says: ${text}.`,
     hint: known?.hint ?? 'Look at the file and the disk it is on.',
+    isPassing: known?.isPassing ?? false,
     cause,
   })
 }
 
-const KNOWN_CAUSES = [
+const KNOWN_CAUSES: readonly {
+  readonly pattern: RegExp
+  readonly reason: string
+  readonly hint: string
+  readonly isPassing?: true
+}[] = [
   {
     pattern: /NOTADB|not a database/i,
     reason: 'it is no SQLite database',
@@ -46,11 +60,13 @@ const KNOWN_CAUSES = [
   {
     pattern: /BUSY|LOCKED|locked/,
     reason: 'another process has locked it for too long',
+    isPassing: true,
     hint: 'Look for a process that stands still in the middle of a write: a debugger, a backup, a database browser.',
   },
   {
     pattern: /FULL|ENOSPC/,
     reason: 'the disk is full',
+    isPassing: true,
     hint: 'Make room on the disk. Nothing of what was kept is lost.',
   },
   {

@@ -10,9 +10,14 @@ import { StateFileError, stateFileError } from './state-file-error.ts'
  */
 export type Durability = 'power_failure' | 'process_crash'
 
-/** How long a write waits for another process's transaction, which lasts some milliseconds. */
-const BUSY_TIMEOUT_MS = 10_000
-const RETRY_MS = 5
+/**
+ * How long a write waits for another process's transaction, which lasts some milliseconds. What waits for longer is refused, so
+ * that a request has an answer; whoever writes for a run tries again.
+ */
+export const BUSY_TIMEOUT_MS = 5000
+export const RETRY_MS = 5
+/** SQLite waits in the one thread that there is; so it waits for this long, and the rest is waited for without holding the thread. */
+const SHORT_BUSY_TIMEOUT_MS = 20
 
 /**
  * Opens a state file, makes it where there is none, and brings its tables up to date. Several processes may do so at the
@@ -29,6 +34,7 @@ export function openStateFile(path: string, durability: Durability): Database.Da
       const version = versionOf(database, path)
       configure(database, durability)
       if (version < MIGRATIONS.length) bringUpToDate(database, path)
+      database.pragma(`busy_timeout = ${SHORT_BUSY_TIMEOUT_MS}`)
       return database
     } catch (error) {
       database.close()
@@ -105,7 +111,7 @@ function switchToWal(database: Database.Database): void {
   }
 }
 
-function isBusy(error: unknown): boolean {
+export function isBusy(error: unknown): boolean {
   return String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY')
 }
 

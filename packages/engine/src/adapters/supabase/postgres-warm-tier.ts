@@ -2,7 +2,8 @@ import type { Json } from '@starflow/dsl'
 import type { LiveRun, MirroredRun } from '../../mirror/live-run.ts'
 import type { MirrorChange } from '../../mirror/mirror-source.ts'
 import type { Correction, WarmTier } from '../../mirror/warm-tier.ts'
-import { type ProjectAccess, StateFunctions } from './state-functions.ts'
+import type { ProjectAccess } from './rest-api.ts'
+import { StateFunctions } from './state-functions.ts'
 
 interface LiveRunRow {
   readonly run_id: string
@@ -72,6 +73,11 @@ export class PostgresWarmTier implements WarmTier {
 
   async prune(olderThanMs: number): Promise<number> {
     return await this.#functions.value('warm_prune', { older_than_ms: olderThanMs })
+  }
+
+  /** Ends calls under way too. */
+  close(): void {
+    this.#functions.close()
   }
 }
 

@@ -1,48 +1,33 @@
 import { fromSqlError, StarflowError } from '@starflow/errors'
-import { createClient } from '@supabase/supabase-js'
-
-export interface ProjectAccess {
-  readonly supabaseUrl: string
-  readonly serviceRoleKey: string
-}
-
-/** Named arguments of one function; what is undefined is left to the function's default. */
-export type Arguments = Readonly<Record<string, unknown>>
+import { type Arguments, type ProjectAccess, RestApi } from './rest-api.ts'
 
 /** The functions of the schema `starflow`, over REST: one call, one transaction. */
 export class StateFunctions {
-  readonly #call: (name: string, args: Arguments) => PromiseLike<Answer>
-  /** Without what a URL may have besides: names and passwords are no part of an error. */
-  readonly #origin: string
+  readonly #api: RestApi
 
-  constructor({ supabaseUrl, serviceRoleKey }: ProjectAccess) {
-    const client = createClient(supabaseUrl, serviceRoleKey, {
-      // A server is nobody's session.
-      auth: { persistSession: false, autoRefreshToken: false, detectSessionInUrl: false },
-      // Node below 22 has no WebSocket, and the library refuses to be created without. Nothing here opens a channel.
-      ...(typeof WebSocket === 'undefined' ? { realtime: { transport: MissingWebSocket } } : {}),
-    }).schema('starflow')
-    this.#call = (name, args) => client.rpc(name, args)
-    this.#origin = new URL(supabaseUrl).origin
+  constructor(access: ProjectAccess) {
+    this.#api = new RestApi(access)
   }
 
   /** The value that the function returns; null for nothing. */
   async value<T>(name: string, args: Arguments): Promise<T> {
-    const { data, error, status } = await this.#call(name, args)
-    if (error !== null) throw refusalOf({ name, args, origin: this.#origin }, error, status)
-    return data as T
+    const call = { name, args, origin: this.#api.origin }
+    const { status, text } = await this.#api.call(name, args).catch((cause: Error) => {
+      throw refusalOf(call, { code: '', message: cause.message }, 0)
+    })
+    if (status >= 300) throw refusalOf(call, answerError(text), status)
+    return (text === '' ? null : JSON.parse(text)) as T
   }
 
   /** The rows that the function returns. */
   async rows<TRow>(name: string, args: Arguments): Promise<readonly TRow[]> {
     return await this.value<readonly TRow[]>(name, args)
   }
-}
 
-interface Answer {
-  readonly data: unknown
-  readonly error: AnswerError | null
-  readonly status: number
+  /** Ends calls under way too. */
+  close(): void {
+    this.#api.close()
+  }
 }
 
 interface AnswerError {
@@ -56,7 +41,15 @@ interface Call {
   readonly origin: string
 }
 
-const MissingWebSocket = class {} as unknown as typeof WebSocket
+/** PostgREST says why in JSON; what stands before it may say it in HTML, which is nobody's reading. */
+function answerError(text: string): AnswerError {
+  try {
+    const { code, message, ...rest } = JSON.parse(text) as Partial<AnswerError>
+    return { ...rest, code: code ?? '', message: message ?? '' }
+  } catch {
+    return { code: '', message: 'The answer is no JSON.' }
+  }
+}
 
 /** One of ours with the run that it is about, or SF803: what else can be wrong is the way to the database. */
 function refusalOf({ name, args, origin }: Call, error: AnswerError, status: number): StarflowError {

@@ -24,9 +24,10 @@ import type {
   WorkerJobStore,
   WorkflowStateAdapter,
 } from '../../state-adapter.ts'
+import type { Arguments, ProjectAccess } from './rest-api.ts'
 import { readRunCursor, writeRunCursor } from './run-cursor.ts'
 import { RunQueueListener } from './run-queue-listener.ts'
-import { type Arguments, type ProjectAccess, StateFunctions } from './state-functions.ts'
+import { StateFunctions } from './state-functions.ts'
 import {
   type DefinitionRow,
   definitionRecord,
@@ -69,6 +70,7 @@ interface Store {
  */
 export class SupabaseWorkflowStateAdapter implements QueueingStateAdapter, WorkerJobStore {
   readonly substrate = 'supabase'
+  readonly isRemote = true
   /** Only with a `databaseUrl`. */
   readonly onQueued?: NonNullable<RunQueue['onQueued']>
   readonly #functions: StateFunctions
@@ -93,9 +95,11 @@ export class SupabaseWorkflowStateAdapter implements QueueingStateAdapter, Worke
     return new SupabaseWorkflowStateAdapter(this.#store, claim)
   }
 
-  /** The connection belongs to the adapter that was opened; a bound one leaves it. */
+  /** Connections belong to the adapter that was opened; a bound one leaves them. Calls under way end too. */
   async close(): Promise<void> {
-    if (this.#claim === undefined) await this.#store.listener?.close()
+    if (this.#claim !== undefined) return
+    await this.#store.listener?.close()
+    this.#functions.close()
   }
 
   /** The id that the database was made with: the same by every way that leads to it. */

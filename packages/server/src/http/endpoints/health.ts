@@ -1,4 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
+import { READY_TIMEOUT_MS } from '../../numbers.ts'
 import type { Readiness } from '../../readiness.ts'
 import { ROLE_NAMES, type Role } from '../../roles.ts'
 import { type Endpoint, endpoint } from '../endpoint.ts'
@@ -19,14 +21,17 @@ export interface ProcessIdentity {
 export interface HealthParts {
   readonly identity: ProcessIdentity
   readonly readiness: Readiness
-  /** Reaches the database, or throws. */
+  /** Reaches what is kept, by each way that this process uses, and can write there; or throws. */
   readonly probe: () => Promise<void>
+  /** Whether runs are claimed; undefined where that is not of the role. */
+  readonly isClaiming: (() => boolean) | undefined
   readonly activeRuns: () => number
 }
 
 /** `/health` says what this process is, `/readyz` whether to send it requests. */
 export function healthEndpoints(parts: HealthParts): Endpoint[] {
-  const { identity, readiness, probe, activeRuns } = parts
+  const { identity, readiness, activeRuns, isClaiming } = parts
+  const isReachable = onceAtATime(() => answersInTime(parts.probe))
   const tag = 'Health'
   return [
     endpoint({
@@ -70,20 +75,38 @@ export function healthEndpoints(parts: HealthParts): Endpoint[] {
       answers: {
         200: { description: 'It is ready.', schema: z.object({ status: z.literal('ready') }) },
         503: {
-          description: 'It starts, it ends, or it does not reach its database.',
-          schema: z.object({ status: z.enum(['starting', 'draining', 'no_database']) }),
+          description:
+            'It starts, it ends, its database did not answer or cannot be written to (`no_database`), or it is meant to claim runs and cannot (`not_claiming`).',
+          schema: z.object({ status: z.enum(['starting', 'draining', 'no_database', 'not_claiming']) }),
         },
       },
       handle: async () => {
         if (readiness.state !== 'ready') return { status: 503, body: { status: readiness.state } }
-        const isReachable = await probe().then(
-          () => true,
-          () => false,
-        )
-        return isReachable
-          ? { status: 200, body: { status: 'ready' } }
-          : { status: 503, body: { status: 'no_database' } }
+        if (!(await isReachable())) return { status: 503, body: { status: 'no_database' } }
+        if (isClaiming?.() === false) return { status: 503, body: { status: 'not_claiming' } }
+        return { status: 200, body: { status: 'ready' } }
       },
     }),
   ]
+}
+
+async function answersInTime(probe: () => Promise<void>): Promise<boolean> {
+  const late = new AbortController()
+  const answered = probe().then(
+    () => true,
+    () => false,
+  )
+  const isLate = pause(READY_TIMEOUT_MS, false, { signal: late.signal }).catch(() => false)
+  return await Promise.race([answered, isLate]).finally(() => late.abort())
+}
+
+/** Whoever asks while an answer is on its way gets the same: a probe that hangs is not followed by more of them. */
+function onceAtATime<T>(ask: () => Promise<T>): () => Promise<T> {
+  let asked: Promise<T> | undefined
+  return () => {
+    asked ??= ask().finally(() => {
+      asked = undefined
+    })
+    return asked
+  }
 }
