@@ -30,7 +30,13 @@ const TOPICS: Readonly<Record<string, readonly string[]>> = {
     'calculate_retry_delay',
   ],
   'Recovery and liveness': [
-    ...['requeue_stalled_tasks', 'setup_requeue_stalled_tasks_cron', 'liveness_audit', 'repair_liveness'],
+    ...[
+      'requeue_stalled_tasks',
+      'setup_requeue_stalled_tasks_cron',
+      'liveness_audit',
+      'repair_liveness',
+      'restore_queues',
+    ],
   ],
   'Workers and pings': [
     ...['register_worker', 'worker_heartbeat', 'deprecate_worker', 'mark_worker_stopped', 'report_start_failure'],

@@ -544,8 +544,7 @@ begin
   if v_missing.step_slug is not null then
     perform pgflow._raise('SF111', format('Queue "%s" of step "%s" in flow "%s" does not exist.', v_missing.queue_name, v_missing.step_slug, p_flow_slug),
       'It was dropped outside Starflow, and its messages with it. The tasks that they stood for are there.',
-      format('Make it again under exactly this name, then send the messages of its open tasks anew: select pgmq.create(%L); select pgflow.repair_liveness();',
-             v_missing.queue_name));
+      'Make the queues again that are gone, then send the messages of their open tasks again: npx starflow repair, or in SQL: select pgflow.restore_queues(); select pgflow.repair_liveness();');
   end if;
 end $$;
 
@@ -1447,6 +1446,8 @@ create table pgflow.runs (
   idempotency_key text,
   -- The span that started it. A null costs no byte: the bitmap of the row has the place anyway.
   traceparent text,
+  -- The start that was asked for later: whatever starts again before it waits for it. Null: at once.
+  start_at timestamptz,
   constraint runs_pkey primary key (run_id),
   constraint completed_at_is_after_started_at check (completed_at >= started_at),
   constraint cancelled_at_is_after_started_at check (cancelled_at >= started_at),
@@ -1530,6 +1531,8 @@ create table pgflow.step_tasks (
   attempts_forgiven integer not null default 0,
   -- The element of a map task, so that a claim need not detoast the whole array (9.8 K against 16.9 K tasks/s).
   input jsonb,
+  -- When it may be claimed: its start, its start delay or the delay of its retry. The message says the same, and may be lost. Null: at once.
+  due_at timestamptz,
   constraint step_tasks_pkey primary key (run_id, step_slug, task_index),
   constraint step_tasks_run_id_fkey foreign key (run_id) references pgflow.runs (run_id),
   constraint step_tasks_run_id_step_slug_fkey foreign key (run_id, step_slug) references pgflow.step_states (run_id, step_slug),
@@ -2057,12 +2060,14 @@ as $$
 declare
   v_now timestamptz := pgflow.clock();
 begin
-  insert into pgflow.step_tasks (flow_slug, run_id, step_slug, task_index, message_id, queue_name, input, queued_at)
+  insert into pgflow.step_tasks (flow_slug, run_id, step_slug, task_index, message_id, queue_name, input, queued_at, due_at)
   select q.flow_slug, z.run_id, z.step_slug, z.task_index,
          case when z.msg_id <= q.known_id then pgflow._unused_message_id(q.queue_name, z.msg_id) else z.msg_id end,
-         q.queue_name, z.input, v_now
+         q.queue_name, z.input, v_now, q.due_at
   from (
-    select s.queue_name, s.flow_slug, s.opt_start_delay as delay,
+    select s.queue_name, s.flow_slug,
+           case when s.opt_start_delay > 0 or p_not_before > clock_timestamp()
+                then greatest(clock_timestamp(), p_not_before) + make_interval(secs => coalesce(s.opt_start_delay, 0)) end as due_at,
            (select max(t.message_id) from pgflow.step_tasks t where t.queue_name = s.queue_name and t.message_id is not null) as known_id,
            array_agg(r.run_id) as run_ids, array_agg(r.step_slug) as slugs,
            array_agg(e.task_index) as indexes, array_agg(e.element) as inputs,
@@ -2082,7 +2087,7 @@ begin
   ) q
   cross join lateral rows from (
     pgmq.send_batch(q.queue_name, q.messages, null::jsonb[],
-                    greatest(clock_timestamp(), p_not_before) + make_interval(secs => coalesce(q.delay, 0))),
+                    coalesce(q.due_at, clock_timestamp())),
     unnest(q.run_ids, q.slugs, q.indexes, q.inputs)
   ) as z(msg_id, run_id, step_slug, task_index, input);
 end $$;
@@ -2170,7 +2175,7 @@ begin
   delete from pgflow.waits w where w.run_id = p_run.run_id and w.step_slug = p_step_slug;
   v_result := pgflow._complete_steps(array[row(v_task.flow_slug, v_task.run_id, v_task.step_slug, v_task.task_index, v_task.queue_name,
                                                v_task.message_id, v_task.output, null)::pgflow._ended_task]);
-  perform pgflow._advance(v_result.completed_steps, null, v_result.failed_steps, p_may_cascade => false);
+  perform pgflow._advance(v_result.completed_steps, null, v_result.failed_steps, p_not_before => p_run.start_at, p_may_cascade => false);
   return 'accepted';
 end $$;
 
@@ -2239,7 +2244,8 @@ begin
     update pgflow.step_tasks t set
       status = case when f.is_final then 'failed' else 'queued' end,
       failed_at = case when f.is_final then greatest(v_now, t.queued_at, t.started_at) end,
-      error_message = f.error_message
+      error_message = f.error_message,
+      due_at = case when not f.is_final and f.delay > 0 then clock_timestamp() + make_interval(secs => f.delay) end
     from failing f
     where t.run_id = f.run_id and t.step_slug = f.step_slug and t.task_index = f.task_index and t.status = 'started'
     returning t.flow_slug, t.run_id, t.step_slug, t.task_index, t.queue_name, t.message_id, t.attempts_count, t.last_worker_id,
@@ -2633,28 +2639,25 @@ begin
 end $$;
 
 -- 40_run/_resend_messages.sql
--- New messages for tasks whose message is gone, visible at once; p_delays_start: but for tasks without an attempt, which
--- wait for the start delay of their step again. The caller holds their runs.
-create function pgflow._resend_messages(p_tasks pgflow.step_tasks[], p_delays_start boolean default false)
+-- New messages for tasks whose message is gone, visible when the task is due. The caller holds their runs.
+create function pgflow._resend_messages(p_tasks pgflow.step_tasks[])
 returns integer
 language plpgsql
 as $$
 declare
+  v_now timestamptz := clock_timestamp();
   v_sent integer;
 begin
   with batches as (
-    select t.queue_name, d.delay, array_agg(t.run_id) as run_ids, array_agg(t.step_slug) as slugs, array_agg(t.task_index) as indexes,
+    select t.queue_name, greatest(v_now, t.due_at) as due_at,
+           array_agg(t.run_id) as run_ids, array_agg(t.step_slug) as slugs, array_agg(t.task_index) as indexes,
            array_agg(jsonb_build_object('flow_slug', t.flow_slug, 'run_id', t.run_id, 'step_slug', t.step_slug, 'task_index', t.task_index)) as messages
     from unnest(p_tasks) t
-    cross join lateral (
-      select case when p_delays_start and t.attempts_count = 0 then coalesce(st.opt_start_delay, 0) else 0 end as delay
-      from pgflow.steps st where st.flow_slug = t.flow_slug and st.step_slug = t.step_slug
-    ) d
-    group by t.queue_name, d.delay order by t.queue_name, d.delay
+    group by 1, 2 order by 1, 2
   ), sent as materialized (
     select z.* from batches b
     cross join lateral rows from (
-      pgmq.send_batch(b.queue_name, b.messages, null::jsonb[], clock_timestamp() + make_interval(secs => b.delay)),
+      pgmq.send_batch(b.queue_name, b.messages, null::jsonb[], b.due_at),
       unnest(b.run_ids, b.slugs, b.indexes)
     ) as z(msg_id, run_id, step_slug, task_index)
   ), changed as (
@@ -3060,8 +3063,8 @@ begin
   end if;
 
   with new_runs as (
-    insert into pgflow.runs (run_id, flow_slug, input, remaining_steps, started_at, owner, idempotency_key, traceparent)
-    select coalesce(n.run_id, pgflow.new_run_id()), p_flow_slug, n.input, v_steps, v_now, v_owner, p_idempotency_key, v_traceparent
+    insert into pgflow.runs (run_id, flow_slug, input, remaining_steps, started_at, owner, idempotency_key, traceparent, start_at)
+    select coalesce(n.run_id, pgflow.new_run_id()), p_flow_slug, n.input, v_steps, v_now, v_owner, p_idempotency_key, v_traceparent, p_not_before
     from unnest(p_run_ids, p_inputs) n(run_id, input)
     on conflict do nothing
     returning run_id, input, nextval('pgflow.counted_runs_started')
@@ -3478,7 +3481,7 @@ comment on function pgflow.resume_wait(text, jsonb) is
 -- 40_run/retry_run.sql
 -- Locks the run, then its states and tasks. What has completed keeps its output; a step that failed, or whose tasks were
 -- cancelled, runs again with a fresh budget (the attempts it had are forgiven); a wait opens again, for its whole timeout, and
--- what had not begun has its whole start delay before it. A step that failed its condition is
+-- what had not begun has its whole start delay before it. What was due later, by start_at or by the delay of a retry, still is. A step that failed its condition is
 -- judged again; skipped steps stay skipped.
 create function pgflow.retry_run(run_id uuid)
 returns setof pgflow.runs
@@ -3525,7 +3528,9 @@ begin
   with again as (
     update pgflow.step_tasks t set
       status = case st.step_type when 'wait' then 'waiting' else 'queued' end, attempts_forgiven = t.attempts_count, failed_at = null, completed_at = null, error_message = null,
-      output = null, requeued_count = 0, permanently_stalled_at = null, message_id = null
+      output = null, requeued_count = 0, permanently_stalled_at = null, message_id = null,
+      due_at = greatest(t.due_at, v_run.start_at,
+                        case when t.attempts_count = 0 then clock_timestamp() + make_interval(secs => st.opt_start_delay) end)
     from pgflow.steps st
     where t.run_id = retry_run.run_id and t.status in ('failed', 'cancelled')
       and st.flow_slug = t.flow_slug and st.step_slug = t.step_slug
@@ -3534,9 +3539,9 @@ begin
   )
   select array_agg(a.task) filter (where (a.task).status = 'queued'), array_agg(a.task) filter (where (a.task).status = 'waiting')
   into v_tasks, v_waiting from again a;
-  perform pgflow._resend_messages(v_tasks, true);
+  perform pgflow._resend_messages(v_tasks);
   insert into pgflow.waits (run_id, step_slug, opened_at, due_at)
-  select w.run_id, w.step_slug, pgflow.clock(), pgflow.clock() + make_interval(secs => st.opt_timeout)
+  select w.run_id, w.step_slug, pgflow.clock(), greatest(pgflow.clock(), v_run.start_at) + make_interval(secs => st.opt_timeout)
   from unnest(v_waiting) w join pgflow.steps st on st.flow_slug = w.flow_slug and st.step_slug = w.step_slug;
 
   -- Steps that had started in the very call that failed the run were never dispatched.
@@ -3562,7 +3567,7 @@ begin
     (select array_agg(j) from unnest(v_judged) j where j.status in ('completed', 'skipped')),
     v_undispatched || v_started,
     (select array_agg(row(j.run_id, j.step_slug, j.error_message)::pgflow._failed_step) from unnest(v_judged) j where j.status = 'failed'),
-    p_opened => v_opened);
+    p_not_before => v_run.start_at, p_opened => v_opened);
   return query select r.* from pgflow.runs r where r.run_id = retry_run.run_id;
 end $$;
 comment on function pgflow.retry_run(uuid) is
@@ -3820,24 +3825,29 @@ end $$;
 comment on function pgflow.unschedule_flow(text) is 'Removes a schedule that was made with schedule_flow; false where there is none of that name.';
 
 -- 50_recovery/_advance_message_ids.sql
--- A queue whose ids began anew (restored without its messages, or made again by hand) would give a new message the id of an old
--- one, which a task has. Moves its ids beyond those that tasks know. The lock keeps senders away between look and move, and is taken
--- only where there is something to move. With its owner's rights: whoever may send may not set sequences.
+-- A queue whose ids began anew (restored without its messages, or made again by hand) would give a new message the id of an old one,
+-- which a task has or its archive. Moves its ids beyond those. Takes no lock, which would hold up every start and settlement: between
+-- the look and the move senders would have to draw as many ids as are left out before one came twice, and then its insert would be
+-- refused. With its owner's rights: whoever may send may not set sequences.
 create function pgflow._advance_message_ids(p_queue_name text)
 returns void
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_table text := format('pgmq.%I', pgmq.format_table_name(p_queue_name, 'q'));
-  v_sequence regclass := pg_get_serial_sequence(v_table, 'msg_id');
+  c_left_out constant bigint := 1000000;
+  v_sequence regclass := pg_get_serial_sequence(format('pgmq.%I', pgmq.format_table_name(p_queue_name, 'q')), 'msg_id');
   v_known bigint := (select max(t.message_id) from pgflow.step_tasks t where t.queue_name = p_queue_name and t.message_id is not null);
+  v_archive text := format('pgmq.%I', pgmq.format_table_name(p_queue_name, 'a'));
+  v_archived bigint;
 begin
-  if coalesce(pg_sequence_last_value(v_sequence), 0) >= v_known or v_known is null then
-    return;
+  if to_regclass(v_archive) is not null then
+    execute format('select max(a.msg_id) from %s a', v_archive) into v_archived;
   end if;
-  execute format('lock table %s in share row exclusive mode', v_table);
-  perform setval(v_sequence, greatest(v_known, pg_sequence_last_value(v_sequence)));
+  v_known := greatest(v_known, v_archived);
+  if v_known > coalesce(pg_sequence_last_value(v_sequence), 0) then
+    perform setval(v_sequence, v_known + c_left_out);
+  end if;
 end $$;
 
 -- 50_recovery/_can_requeue.sql
@@ -3884,6 +3894,38 @@ begin
   v_result := pgflow._exhaust_steps(v_expired);
   perform pgflow._advance(v_result.skipped_steps, null, v_result.failed_steps);
   return cardinality(v_expired);
+end $$;
+
+-- 50_recovery/_lost_tasks.sql
+-- Tasks of these queues that need a new message: queued, or started and past their recovery boundary, and their message is gone. Of
+-- these runs, or (null) of all open ones; at most so many. Each open task is looked at once. Volatile: see _tasks_without_message.
+create function pgflow._lost_tasks(p_queue_names text[], p_run_ids uuid[], p_max integer)
+returns setof pgflow.step_tasks
+language plpgsql volatile
+as $$
+declare
+  v_queue text;
+  v_found integer := 0;
+  v_more integer;
+begin
+  foreach v_queue in array p_queue_names loop
+    exit when v_found >= p_max;
+    return query execute format(
+      'select t.* from %s
+       join pgflow.step_tasks t on t.run_id = r.run_id
+       join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug and s.queue_name = t.queue_name
+       join pgflow.flows f on f.flow_slug = t.flow_slug
+       where t.queue_name = $2 and not exists (select from pgmq.%I q where q.msg_id = t.message_id)
+         and (t.status = ''queued'' or (t.status = ''started''
+           and t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) < pgflow.clock()))
+       limit $3',
+      case when p_run_ids is null then '(select x.run_id from pgflow.runs x where x.status = ''started'') r'
+           else '(select x.run_id from unnest($1) u(id) join pgflow.runs x on x.run_id = u.id
+                  where x.status not in (''completed'', ''failed'', ''cancelled'')) r' end,
+      pgmq.format_table_name(v_queue, 'q')) using p_run_ids, v_queue, p_max - v_found;
+    get diagnostics v_more = row_count;
+    v_found := v_found + v_more;
+  end loop;
 end $$;
 
 -- 50_recovery/_names_attempt.sql
@@ -4175,11 +4217,11 @@ comment on function pgflow.release_tasks(uuid, jsonb) is
   'A worker gives tasks back: [{run_id, step_slug, task_index, attempt, started}]. Returns how many it still held.';
 
 -- 50_recovery/repair_liveness.sql
--- Sends a lost message again, once however many call it at once: of queued tasks, and of started ones past their recovery
--- boundary, which are recovered in the same call. Keeps deletions away first, since it looks at queues before it locks runs, and
+-- Sends a lost message again, once however many call it at once: of queued tasks, when they are due, and of started ones past their
+-- recovery boundary, which are recovered in the same call. Keeps deletions away first, since it looks at queues before it locks runs, and
 -- a deletion locks runs before it drops queues; a flow that is being deleted already is left. Then takes the runs in id order, like
--- a settlement.
-create function pgflow.repair_liveness()
+-- a settlement. In pieces, since it holds those runs until it ends.
+create function pgflow.repair_liveness(run_ids uuid[] default null, max_tasks integer default 10000)
 returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -4187,25 +4229,29 @@ as $$
 declare
   v_flow_slugs text[] := array(
     select f.flow_slug from pgflow.flows f where pg_try_advisory_xact_lock_shared(pgflow._deletion_lock(f.flow_slug)));
+  -- In the order of their names: whoever looks at many queues does so in that order.
+  v_queues text[] := array(
+    select distinct s.queue_name from pgflow._routes s
+    where s.flow_slug = any (v_flow_slugs) and s.queue_name in (select lower(l.queue_name) from pgmq.list_queues() l)
+      and to_regclass(format('pgmq.%I', pgmq.format_table_name(s.queue_name, 'q'))) is not null
+    order by s.queue_name);
   v_runs uuid[];
   v_lost pgflow.step_tasks[];
   v_sent integer;
 begin
+  if not coalesce(max_tasks > 0, false) then
+    perform pgflow._raise('SF001', 'max_tasks is how many messages one call sends at most.', format('It is %s.', coalesce(max_tasks::text, 'null')),
+      'Give a number above zero, or leave it out: 10 000.');
+  end if;
   select array_agg(l.run_id) into v_runs from (
     select r.run_id from pgflow.runs r
-    where r.run_id in (select a.run_id from pgflow.liveness_audit a where a.kind = 'task')
-      and r.flow_slug = any (v_flow_slugs) and r.status not in ('completed', 'failed', 'cancelled')
+    where r.run_id in (select t.run_id from pgflow._lost_tasks(v_queues, repair_liveness.run_ids, max_tasks) t)
+      and r.status not in ('completed', 'failed', 'cancelled')
     order by r.run_id for no key update
   ) l;
-  perform pgflow._advance_message_ids(q.queue_name)
-  from (select distinct s.queue_name from pgflow.steps s where s.flow_slug = any (v_flow_slugs) order by 1) q
-  where exists (select from pgmq.list_queues() l where lower(l.queue_name) = q.queue_name);
+  perform pgflow._advance_message_ids(q.queue_name) from unnest(v_queues) q(queue_name);
   -- Read again under the locks: somebody else may have repaired or settled them meanwhile.
-  select array_agg(t) into v_lost
-  from pgflow._tasks_without_message() t
-  join pgflow.liveness_audit a on a.run_id = t.run_id and a.step_slug = t.step_slug and a.task_index = t.task_index and a.kind = 'task'
-  where t.run_id = any (v_runs) and exists (select from pgmq.list_queues() l where lower(l.queue_name) = t.queue_name)
-    and exists (select from pgflow.steps s where s.flow_slug = t.flow_slug and s.step_slug = t.step_slug and s.queue_name = t.queue_name);
+  select array_agg(t) into v_lost from pgflow._lost_tasks(v_queues, v_runs, max_tasks) t where v_runs is not null;
   if v_lost is null then
     return 0;
   end if;
@@ -4214,7 +4260,7 @@ begin
   perform pgflow._recover_stalled_tasks(array(select distinct t.run_id from unnest(v_lost) t where t.status = 'started'));
   return v_sent;
 end $$;
-comment on function pgflow.repair_liveness() is 'Sends the messages again that liveness_audit misses, and moves the ids of queues that began anew beyond those that tasks know; returns how many were sent. Steps and runs without a next actor are defects: report them.';
+comment on function pgflow.repair_liveness(uuid[], integer) is 'Sends the messages again that liveness_audit misses, each for the time when its task is due, and moves the ids of queues that began anew beyond those that tasks know. At most max_tasks of them, of these runs or of all: returns how many were sent, and is to be called until that is 0. Steps and runs without a next actor are defects: report them.';
 
 -- 50_recovery/requeue_stalled_tasks.sql
 -- Called by cron and by workers that met a stalled task. Ends the waits that are due, too. Takes runs in id order with skip locked (a busy run is alive,
@@ -4245,6 +4291,33 @@ begin
 end $$;
 comment on function pgflow.requeue_stalled_tasks() is
   'Puts tasks back whose worker did not report before started_at + effective timeout + 30 s; ends those without attempts or requeues left, and waits whose timeout has come. Returns how many were put back.';
+
+-- 50_recovery/restore_queues.sql
+-- pgmq's queues are in no dump: its tables belong to the extension. Makes those that routes name and that are not there. Takes the lock of
+-- each flow first, in the order of slugs: pgmq below 1.5.2 takes none when it creates.
+create function pgflow.restore_queues()
+returns setof text
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_flow record;
+  v_queue text;
+begin
+  for v_flow in select f.flow_slug from pgflow.flows f order by lower(f.flow_slug) loop
+    perform pgflow._lock_flow(v_flow.flow_slug);
+    foreach v_queue in array pgflow._flow_queues(v_flow.flow_slug) loop
+      if to_regclass(format('pgmq.%I', pgmq.format_table_name(v_queue, 'q'))) is null
+        or to_regclass(format('pgmq.%I', pgmq.format_table_name(v_queue, 'a'))) is null
+        or not exists (select from pgmq.list_queues() l where lower(l.queue_name) = v_queue) then
+        perform pgmq.create(v_queue);
+        perform pgflow._advance_message_ids(v_queue);
+        return next v_queue;
+      end if;
+    end loop;
+  end loop;
+end $$;
+comment on function pgflow.restore_queues() is 'Makes the queues again that routes name and that are gone, after a restore or a drop by hand, with ids beyond those that tasks know; returns their names. Their messages come back with repair_liveness().';
 
 -- 50_recovery/setup_requeue_stalled_tasks_cron.sql
 create function pgflow.setup_requeue_stalled_tasks_cron(cron_interval text default '15 seconds')

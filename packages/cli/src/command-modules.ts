@@ -30,6 +30,7 @@ export const COMMAND_MODULES: readonly CommandModule[] = [
   { names: ['coverage'], load: async () => (await import('./operations/coverage.command.ts')).addCoverageCommand },
   { names: ['queues'], load: async () => (await import('./operations/queues.commands.ts')).addQueuesCommands },
   { names: ['prune'], load: async () => (await import('./operations/prune.command.ts')).addPruneCommand },
+  { names: ['repair'], load: async () => (await import('./operations/repair.command.ts')).addRepairCommand },
   { names: ['workers'], load: async () => (await import('./operations/workers.command.ts')).addWorkersCommand },
   { names: ['doctor'], load: async () => (await import('./operations/doctor.command.ts')).addDoctorCommand },
   { names: ['server'], load: async () => (await import('./server/server.command.ts')).addServerCommand },

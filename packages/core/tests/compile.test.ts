@@ -396,7 +396,7 @@ describe('a compile of a flow that is there', () => {
     expect(await refusal(compile(slug, three))).toMatchObject({
       code: 'SF111',
       message: `Queue "${slug}__check" of step "check" in flow "${slug}" does not exist.`,
-      hint: expect.stringContaining(`select pgmq.create('${slug}__check'); select pgflow.repair_liveness();`),
+      hint: expect.stringContaining('select pgflow.restore_queues(); select pgflow.repair_liveness();'),
     })
     expect(await queues(slug)).toEqual([`${slug}__load`, `${slug}__send`])
   })

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { testDatabase } from '../../../tests/support/test-database.ts'
-import { CompiledFlow } from './support/compiled-flow.ts'
+import { CompiledFlow, failed } from './support/compiled-flow.ts'
 import { expectAllWell } from './support/oracle.ts'
 import { type StepSketch, shape } from './support/shape.ts'
+import { issueToken, resume, setWaitKey } from './support/wait-tokens.ts'
 
 const database = await testDatabase()
 const { sql } = database
@@ -84,6 +85,88 @@ describe('start_at', () => {
     const runId = await startIn(flow, 600)
     await sql`select pgflow.cancel_run(${runId})`
     expect(await flow.depth('a')).toBe(0)
+    await expectAllWell(sql)
+  })
+})
+
+describe('what is due later still is', () => {
+  const retried = async (runId: string) => {
+    await sql`select pgflow.cancel_run(${runId})`
+    await sql`select pgflow.retry_run(${runId})`
+  }
+  const repaired = async (flow: CompiledFlow, step: string) => {
+    await sql.unsafe(`delete from pgmq.q_${flow.queue(step)}`)
+    expect(await sql`select pgflow.repair_liveness() as sent`).toEqual([{ sent: 1 }])
+  }
+
+  test('when its message was lost and sent again: the start of a run', async () => {
+    const flow = await compile({ a: {} })
+    await startIn(flow, 600)
+    await repaired(flow, 'a')
+    expect(await flow.hidden('a')).toEqual(around(600))
+    await expectAllWell(sql)
+  })
+
+  test('when its message was lost and sent again: a step with a start delay', async () => {
+    const flow = await compile({ a: {}, b: { after: ['a'], startDelay: 600 } })
+    await flow.start({})
+    await flow.drain(() => 1)
+    await repaired(flow, 'b')
+    expect(await flow.hidden('b')).toEqual(around(600))
+    await expectAllWell(sql)
+  })
+
+  test('when its message was lost and sent again: a retry, but not the attempt after it', async () => {
+    const flow = await compile({ a: {} })
+    await flow.start({})
+    const [task] = await flow.claim('a')
+    await flow.core.settleTasks(flow.workerId, [failed(task!, { retryDelaySeconds: 600 })])
+    await repaired(flow, 'a')
+    expect(await flow.hidden('a')).toEqual(around(600))
+    await flow.reveal('a')
+    const [again] = await flow.claim('a')
+    await flow.core.settleTasks(flow.workerId, [failed(again!, { retryDelaySeconds: 0 })])
+    await repaired(flow, 'a')
+    expect(await flow.hidden('a')).toEqual([0])
+    await expectAllWell(sql)
+  })
+
+  test('when its run was cancelled and retried: a start and a start delay, in whole', async () => {
+    const flow = await compile({ a: { startDelay: 100 }, b: {} })
+    await retried(await startIn(flow, 600))
+    expect(await flow.hidden('a')).toEqual(around(700))
+    expect(await flow.hidden('b')).toEqual(around(600))
+    await expectAllWell(sql)
+  })
+
+  test('when its run was cancelled and retried: a retry', async () => {
+    const flow = await compile({ a: {} })
+    const [runId] = await flow.start({})
+    const [task] = await flow.claim('a')
+    await flow.core.settleTasks(flow.workerId, [failed(task!, { retryDelaySeconds: 600 })])
+    await retried(runId!)
+    expect(await flow.hidden('a')).toEqual(around(600))
+    await expectAllWell(sql)
+  })
+
+  test('when its run failed at its start and was retried', async () => {
+    const flow = await compile({ a: { if: { x: 1 }, whenUnmet: 'fail' }, b: {} })
+    const runId = await startIn(flow, 600)
+    expect((await flow.run(runId)).status).toBe('failed')
+    await sql`update pgflow.steps set when_unmet = 'skip' where flow_slug = ${flow.slug}`
+    await sql`select pgflow.retry_run(${runId})`
+    expect(await flow.steps(runId)).toEqual({ a: 'skipped: condition_unmet', b: 'started' })
+    expect(await flow.hidden('b')).toEqual(around(600))
+    await expectAllWell(sql)
+  })
+
+  test('when a wait before it was resumed before the start', async () => {
+    await setWaitKey(sql)
+    const flow = await compile({ approve: { wait: true }, a: { after: ['approve'] } })
+    const runId = await startIn(flow, 600)
+    expect(await resume(sql, await issueToken(sql, runId, 'approve'))).toBe('accepted')
+    expect(await flow.steps(runId)).toEqual({ approve: 'completed', a: 'started' })
+    expect(await flow.hidden('a')).toEqual(around(600))
     await expectAllWell(sql)
   })
 })

@@ -205,6 +205,68 @@ describe('liveness_audit lists', () => {
   })
 })
 
+describe('restore_queues', () => {
+  const restored = async () =>
+    (await sql<{ name: string }[]>`select pgflow.restore_queues() as name`).map(({ name }) => name)
+
+  test('has nothing to do where all queues are there', async () => {
+    const flow = await compile({ a: {} })
+    expect(await restored()).toEqual([])
+    await putAway(flow)
+  })
+
+  test('makes every queue of every route again, and once repaired each run goes on', async () => {
+    const routed = await compile({ a: {}, b: { after: ['a'] } })
+    const plain = await compile({ a: {} }, 'flow')
+    const empty = `live${++count}`
+    await sql`select pgflow.create_flow(${empty})`
+    const [done] = await routed.start('done')
+    await routed.drain(() => 1)
+    const [first, second] = [await routed.start('first'), await plain.start('second')].flat()
+    for (const queue of [routed.queue('a'), routed.queue('b'), plain.queue('a'), empty]) {
+      await sql`select pgmq.drop_queue(${queue})`
+    }
+    expect(new Set(await restored())).toEqual(new Set([routed.queue('a'), routed.queue('b'), plain.queue('a'), empty]))
+    expect(await repair()).toBe(2)
+    await routed.drain(() => 2)
+    await plain.drain(() => 3)
+    expect((await routed.run(done!)).output).toEqual({ b: 1 })
+    expect((await routed.run(first!)).output).toEqual({ b: 2 })
+    expect((await plain.run(second!)).output).toEqual({ a: 3 })
+    await expectAllWell(sql)
+    await sql`select pgflow.delete_flow_and_data(${empty})`
+    await putAway(routed)
+    await putAway(plain)
+  })
+
+  test('makes a queue again of which one table is left, or which pgmq lists no more', async () => {
+    const flow = await compile({ table: {}, archive: {}, listed: {} })
+    await sql.unsafe(`drop table pgmq.q_${flow.queue('table')}`)
+    await sql.unsafe(`drop table pgmq.a_${flow.queue('archive')}`)
+    await sql`delete from pgmq.meta where queue_name = ${flow.queue('listed')}`
+    expect(new Set(await restored())).toEqual(new Set(['table', 'archive', 'listed'].map((step) => flow.queue(step))))
+    expect(await restored()).toEqual([])
+    await flow.start({})
+    await flow.drain(() => 1)
+    await putAway(flow)
+  })
+
+  test('gives no new message the id of one that stands in the archive', async () => {
+    const flow = await compile({ a: {} })
+    await flow.start(1, 2)
+    await flow.drain(() => 1)
+    await sql`delete from pgflow.step_tasks where flow_slug = ${flow.slug}`
+    await sql.unsafe(`drop table pgmq.q_${flow.queue('a')}`)
+    await restored()
+    const [runId] = await flow.start(3)
+    await flow.drain(() => 1)
+    expect((await flow.run(runId!)).status).toBe('completed')
+    expect(await flow.archived('a')).toBe(3)
+    await sql`delete from pgflow.step_states where flow_slug = ${flow.slug}`.catch(() => undefined)
+    await putAway(flow)
+  })
+})
+
 describe('repair_liveness', () => {
   test('has nothing to do where all is well', async () => {
     const flow = await compile({ a: {} })
@@ -268,9 +330,9 @@ describe('repair_liveness', () => {
     const server = database.as('service_role')
     expect(await server`select pgflow.repair_liveness() as sent`).toEqual([{ sent: 2 }])
     const [fresh] = await flow.start('fresh')
-    expect(
-      await sql`select message_id from pgflow.step_tasks where flow_slug = ${flow.slug} order by message_id`,
-    ).toEqual(['1', '4', '5', '6'].map((message_id) => ({ message_id })))
+    const ids = await sql<{ is_old: boolean }[]>`
+      select message_id <= 3 as is_old from pgflow.step_tasks where flow_slug = ${flow.slug} order by message_id`
+    expect(ids.map((id) => id.is_old)).toEqual([true, false, false, false])
     await flow.drain(() => 'second')
     for (const runId of [lost!, alsoLost!, fresh!]) expect((await flow.run(runId)).output).toEqual({ a: 'second' })
     expect((await flow.run(done!)).output).toEqual({ a: 'first' })
@@ -346,6 +408,92 @@ describe('repair_liveness', () => {
     expect(await late).toEqual([{ sent: 0 }])
     expect(await flow.depth('a')).toBe(3)
     await Promise.all([first.end(), second.end()])
+    await putAway(flow)
+  })
+
+  test('in pieces sends at most as many as it is asked to, and the rest when it is called again', async () => {
+    const flow = await compile({ a: {}, each: { map: true } })
+    await flow.start([1, 2, 3], [4, 5, 6])
+    await loseMessages(flow, 'a')
+    await loseMessages(flow, 'each')
+    const piece = async () => (await sql<{ sent: number }[]>`select pgflow.repair_liveness(max_tasks => 3) as sent`)[0]!
+    expect([await piece(), await piece(), await piece(), await piece()].map(({ sent }) => sent)).toEqual([3, 3, 2, 0])
+    expect(await audit()).toEqual([])
+    await flow.drain(() => 1)
+    await expectAllWell(sql)
+  })
+
+  test('of some runs leaves the others', async () => {
+    const flow = await compile({ a: {} })
+    const [first, second] = await flow.start('first', 'second')
+    await loseMessages(flow, 'a')
+    expect(await sql`select pgflow.repair_liveness(${[second!]}) as sent`).toEqual([{ sent: 1 }])
+    expect(await audit()).toMatchObject([{ run_id: first }])
+    expect(await repair()).toBe(1)
+    await putAway(flow)
+  })
+
+  test('does not come to what it can put right last: what it cannot takes no place in a piece', async () => {
+    const flow = await compile({ a: {}, b: {} })
+    await flow.start(1, 2)
+    await sql`select pgmq.drop_queue(${flow.queue('a')})`
+    await loseMessages(flow, 'b')
+    expect(await sql`select pgflow.repair_liveness(max_tasks => 2) as sent`).toEqual([{ sent: 2 }])
+    await putAway(flow)
+  })
+
+  test('refuses to send at most nothing', async () => {
+    for (const most of [0, -1, null]) {
+      expect(await refusal(sql`select pgflow.repair_liveness(max_tasks => ${most}::integer)`)).toMatchObject({
+        code: 'SF001',
+      })
+    }
+  })
+
+  test('holds up no start and no settlement of other runs, not even where the ids of a queue begin anew', async () => {
+    const flow = await compile({ a: {} })
+    await flow.start('lost')
+    await sql`select pgmq.drop_queue(${flow.queue('a')}), pgmq.create(${flow.queue('a')})`
+    // Above what is lost, so that its own message gets an id that no task has.
+    await sql`select setval(pg_get_serial_sequence(${`pgmq.q_${flow.queue('a')}`}, 'msg_id'), 5)`
+    await flow.start('lively')
+    const [lively] = await flow.claim('a')
+    await sql`select setval(pg_get_serial_sequence(${`pgmq.q_${flow.queue('a')}`}, 'msg_id'), 1, false)`
+    const held = await new Actor(database).hold((_core, tx) => tx`select pgflow.repair_liveness()`)
+    const impatient = database.connect({ settings: { lock_timeout: '100' } })
+    await impatient`select pgflow.start_flow(${flow.slug}, '"fresh"')`
+    expect(
+      await impatient`select accepted from pgflow.settle_tasks(${flow.workerId}::uuid, ${JSON.stringify([
+        { run_id: lively!.runId, step_slug: 'a', task_index: 0, attempt: 1, status: 'completed', output: 1 },
+      ])}::text::jsonb)`,
+    ).toEqual([{ accepted: true }])
+    await impatient.end()
+    await held.commit()
+    await flow.drain(() => 2)
+    await expectAllWell(sql)
+    await putAway(flow)
+  })
+
+  test('costs the same for each message, whether few are lost or many', async () => {
+    const flow = await compile({ a: {} })
+    const pagesPerMessage = async (count: number) => {
+      await flow.start(...Array.from({ length: count }, () => ({})))
+      await loseMessages(flow, 'a')
+      await sql`select pgmq.drop_queue(${flow.queue('a')}), pgmq.create(${flow.queue('a')})`
+      const lost = (await sql<{ run_id: string }[]>`select run_id from pgflow.liveness_audit`).map((row) => row.run_id)
+      let pages = 0
+      for (let from = 0; from < lost.length; from += 500) {
+        const [row] = await sql<[{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }]>`
+          explain (analyze, buffers, format json) select pgflow.repair_liveness(${lost.slice(from, from + 500)})`
+        const plan = row['QUERY PLAN'][0].Plan
+        pages += plan['Shared Hit Blocks']! + plan['Shared Read Blocks']!
+      }
+      expect(await audit()).toEqual([])
+      return pages / count
+    }
+    const few = await pagesPerMessage(1_000)
+    await sql`select pgflow.cancel_run(run_id) from pgflow.runs where flow_slug = ${flow.slug}`
+    expect(await pagesPerMessage(4_000)).toBeLessThan(1.5 * few)
     await putAway(flow)
   })
 

@@ -367,7 +367,7 @@ async function checkLiveness(sql: Sql): Promise<Finding[]> {
     check: 'liveness',
     status: 'problem',
     message: `${row.kind} of ${row.flow}${row.step === null ? '' : `.${row.step}`} (${row.runId}): ${row.reason}`,
-    hint: 'select pgflow.repair_liveness() puts right what it can',
+    hint: 'npx starflow repair puts right what it can',
   }))
 }
 

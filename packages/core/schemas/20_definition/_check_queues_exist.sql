@@ -14,7 +14,6 @@ begin
   if v_missing.step_slug is not null then
     perform pgflow._raise('SF111', format('Queue "%s" of step "%s" in flow "%s" does not exist.', v_missing.queue_name, v_missing.step_slug, p_flow_slug),
       'It was dropped outside Starflow, and its messages with it. The tasks that they stood for are there.',
-      format('Make it again under exactly this name, then send the messages of its open tasks anew: select pgmq.create(%L); select pgflow.repair_liveness();',
-             v_missing.queue_name));
+      'Make the queues again that are gone, then send the messages of their open tasks again: npx starflow repair, or in SQL: select pgflow.restore_queues(); select pgflow.repair_liveness();');
   end if;
 end $$;

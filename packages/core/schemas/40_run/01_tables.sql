@@ -23,6 +23,8 @@ create table pgflow.runs (
   idempotency_key text,
   -- The span that started it. A null costs no byte: the bitmap of the row has the place anyway.
   traceparent text,
+  -- The start that was asked for later: whatever starts again before it waits for it. Null: at once.
+  start_at timestamptz,
   constraint runs_pkey primary key (run_id),
   constraint completed_at_is_after_started_at check (completed_at >= started_at),
   constraint cancelled_at_is_after_started_at check (cancelled_at >= started_at),
@@ -106,6 +108,8 @@ create table pgflow.step_tasks (
   attempts_forgiven integer not null default 0,
   -- The element of a map task, so that a claim need not detoast the whole array (9.8 K against 16.9 K tasks/s).
   input jsonb,
+  -- When it may be claimed: its start, its start delay or the delay of its retry. The message says the same, and may be lost. Null: at once.
+  due_at timestamptz,
   constraint step_tasks_pkey primary key (run_id, step_slug, task_index),
   constraint step_tasks_run_id_fkey foreign key (run_id) references pgflow.runs (run_id),
   constraint step_tasks_run_id_step_slug_fkey foreign key (run_id, step_slug) references pgflow.step_states (run_id, step_slug),

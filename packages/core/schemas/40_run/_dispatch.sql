@@ -7,12 +7,14 @@ as $$
 declare
   v_now timestamptz := pgflow.clock();
 begin
-  insert into pgflow.step_tasks (flow_slug, run_id, step_slug, task_index, message_id, queue_name, input, queued_at)
+  insert into pgflow.step_tasks (flow_slug, run_id, step_slug, task_index, message_id, queue_name, input, queued_at, due_at)
   select q.flow_slug, z.run_id, z.step_slug, z.task_index,
          case when z.msg_id <= q.known_id then pgflow._unused_message_id(q.queue_name, z.msg_id) else z.msg_id end,
-         q.queue_name, z.input, v_now
+         q.queue_name, z.input, v_now, q.due_at
   from (
-    select s.queue_name, s.flow_slug, s.opt_start_delay as delay,
+    select s.queue_name, s.flow_slug,
+           case when s.opt_start_delay > 0 or p_not_before > clock_timestamp()
+                then greatest(clock_timestamp(), p_not_before) + make_interval(secs => coalesce(s.opt_start_delay, 0)) end as due_at,
            (select max(t.message_id) from pgflow.step_tasks t where t.queue_name = s.queue_name and t.message_id is not null) as known_id,
            array_agg(r.run_id) as run_ids, array_agg(r.step_slug) as slugs,
            array_agg(e.task_index) as indexes, array_agg(e.element) as inputs,
@@ -32,7 +34,7 @@ begin
   ) q
   cross join lateral rows from (
     pgmq.send_batch(q.queue_name, q.messages, null::jsonb[],
-                    greatest(clock_timestamp(), p_not_before) + make_interval(secs => coalesce(q.delay, 0))),
+                    coalesce(q.due_at, clock_timestamp())),
     unnest(q.run_ids, q.slugs, q.indexes, q.inputs)
   ) as z(msg_id, run_id, step_slug, task_index, input);
 end $$;

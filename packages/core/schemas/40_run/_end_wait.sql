@@ -41,6 +41,6 @@ begin
   delete from pgflow.waits w where w.run_id = p_run.run_id and w.step_slug = p_step_slug;
   v_result := pgflow._complete_steps(array[row(v_task.flow_slug, v_task.run_id, v_task.step_slug, v_task.task_index, v_task.queue_name,
                                                v_task.message_id, v_task.output, null)::pgflow._ended_task]);
-  perform pgflow._advance(v_result.completed_steps, null, v_result.failed_steps, p_may_cascade => false);
+  perform pgflow._advance(v_result.completed_steps, null, v_result.failed_steps, p_not_before => p_run.start_at, p_may_cascade => false);
   return 'accepted';
 end $$;

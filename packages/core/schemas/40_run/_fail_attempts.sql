@@ -27,7 +27,8 @@ begin
     update pgflow.step_tasks t set
       status = case when f.is_final then 'failed' else 'queued' end,
       failed_at = case when f.is_final then greatest(v_now, t.queued_at, t.started_at) end,
-      error_message = f.error_message
+      error_message = f.error_message,
+      due_at = case when not f.is_final and f.delay > 0 then clock_timestamp() + make_interval(secs => f.delay) end
     from failing f
     where t.run_id = f.run_id and t.step_slug = f.step_slug and t.task_index = f.task_index and t.status = 'started'
     returning t.flow_slug, t.run_id, t.step_slug, t.task_index, t.queue_name, t.message_id, t.attempts_count, t.last_worker_id,

@@ -1,25 +1,22 @@
--- New messages for tasks whose message is gone, visible at once; p_delays_start: but for tasks without an attempt, which
--- wait for the start delay of their step again. The caller holds their runs.
-create function pgflow._resend_messages(p_tasks pgflow.step_tasks[], p_delays_start boolean default false)
+-- New messages for tasks whose message is gone, visible when the task is due. The caller holds their runs.
+create function pgflow._resend_messages(p_tasks pgflow.step_tasks[])
 returns integer
 language plpgsql
 as $$
 declare
+  v_now timestamptz := clock_timestamp();
   v_sent integer;
 begin
   with batches as (
-    select t.queue_name, d.delay, array_agg(t.run_id) as run_ids, array_agg(t.step_slug) as slugs, array_agg(t.task_index) as indexes,
+    select t.queue_name, greatest(v_now, t.due_at) as due_at,
+           array_agg(t.run_id) as run_ids, array_agg(t.step_slug) as slugs, array_agg(t.task_index) as indexes,
            array_agg(jsonb_build_object('flow_slug', t.flow_slug, 'run_id', t.run_id, 'step_slug', t.step_slug, 'task_index', t.task_index)) as messages
     from unnest(p_tasks) t
-    cross join lateral (
-      select case when p_delays_start and t.attempts_count = 0 then coalesce(st.opt_start_delay, 0) else 0 end as delay
-      from pgflow.steps st where st.flow_slug = t.flow_slug and st.step_slug = t.step_slug
-    ) d
-    group by t.queue_name, d.delay order by t.queue_name, d.delay
+    group by 1, 2 order by 1, 2
   ), sent as materialized (
     select z.* from batches b
     cross join lateral rows from (
-      pgmq.send_batch(b.queue_name, b.messages, null::jsonb[], clock_timestamp() + make_interval(secs => b.delay)),
+      pgmq.send_batch(b.queue_name, b.messages, null::jsonb[], b.due_at),
       unnest(b.run_ids, b.slugs, b.indexes)
     ) as z(msg_id, run_id, step_slug, task_index)
   ), changed as (

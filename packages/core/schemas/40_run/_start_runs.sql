@@ -46,8 +46,8 @@ begin
   end if;
 
   with new_runs as (
-    insert into pgflow.runs (run_id, flow_slug, input, remaining_steps, started_at, owner, idempotency_key, traceparent)
-    select coalesce(n.run_id, pgflow.new_run_id()), p_flow_slug, n.input, v_steps, v_now, v_owner, p_idempotency_key, v_traceparent
+    insert into pgflow.runs (run_id, flow_slug, input, remaining_steps, started_at, owner, idempotency_key, traceparent, start_at)
+    select coalesce(n.run_id, pgflow.new_run_id()), p_flow_slug, n.input, v_steps, v_now, v_owner, p_idempotency_key, v_traceparent, p_not_before
     from unnest(p_run_ids, p_inputs) n(run_id, input)
     on conflict do nothing
     returning run_id, input, nextval('pgflow.counted_runs_started')

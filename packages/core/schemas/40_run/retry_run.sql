@@ -1,6 +1,6 @@
 -- Locks the run, then its states and tasks. What has completed keeps its output; a step that failed, or whose tasks were
 -- cancelled, runs again with a fresh budget (the attempts it had are forgiven); a wait opens again, for its whole timeout, and
--- what had not begun has its whole start delay before it. A step that failed its condition is
+-- what had not begun has its whole start delay before it. What was due later, by start_at or by the delay of a retry, still is. A step that failed its condition is
 -- judged again; skipped steps stay skipped.
 create function pgflow.retry_run(run_id uuid)
 returns setof pgflow.runs
@@ -47,7 +47,9 @@ begin
   with again as (
     update pgflow.step_tasks t set
       status = case st.step_type when 'wait' then 'waiting' else 'queued' end, attempts_forgiven = t.attempts_count, failed_at = null, completed_at = null, error_message = null,
-      output = null, requeued_count = 0, permanently_stalled_at = null, message_id = null
+      output = null, requeued_count = 0, permanently_stalled_at = null, message_id = null,
+      due_at = greatest(t.due_at, v_run.start_at,
+                        case when t.attempts_count = 0 then clock_timestamp() + make_interval(secs => st.opt_start_delay) end)
     from pgflow.steps st
     where t.run_id = retry_run.run_id and t.status in ('failed', 'cancelled')
       and st.flow_slug = t.flow_slug and st.step_slug = t.step_slug
@@ -56,9 +58,9 @@ begin
   )
   select array_agg(a.task) filter (where (a.task).status = 'queued'), array_agg(a.task) filter (where (a.task).status = 'waiting')
   into v_tasks, v_waiting from again a;
-  perform pgflow._resend_messages(v_tasks, true);
+  perform pgflow._resend_messages(v_tasks);
   insert into pgflow.waits (run_id, step_slug, opened_at, due_at)
-  select w.run_id, w.step_slug, pgflow.clock(), pgflow.clock() + make_interval(secs => st.opt_timeout)
+  select w.run_id, w.step_slug, pgflow.clock(), greatest(pgflow.clock(), v_run.start_at) + make_interval(secs => st.opt_timeout)
   from unnest(v_waiting) w join pgflow.steps st on st.flow_slug = w.flow_slug and st.step_slug = w.step_slug;
 
   -- Steps that had started in the very call that failed the run were never dispatched.
@@ -84,7 +86,7 @@ begin
     (select array_agg(j) from unnest(v_judged) j where j.status in ('completed', 'skipped')),
     v_undispatched || v_started,
     (select array_agg(row(j.run_id, j.step_slug, j.error_message)::pgflow._failed_step) from unnest(v_judged) j where j.status = 'failed'),
-    p_opened => v_opened);
+    p_not_before => v_run.start_at, p_opened => v_opened);
   return query select r.* from pgflow.runs r where r.run_id = retry_run.run_id;
 end $$;
 comment on function pgflow.retry_run(uuid) is

@@ -156,7 +156,7 @@ export class CompiledFlow {
     return row.count
   }
 
-  /** Moves every claim and every open wait of a run into the past, as if that many seconds had gone by. */
+  /** Moves every claim, every due time and every open wait of a run into the past, as if that many seconds had gone by. */
   async age(runId: string, seconds: number): Promise<void> {
     await this.#sql`
       update pgflow.waits set opened_at = opened_at - make_interval(secs => ${seconds}), due_at = due_at - make_interval(secs => ${seconds})
@@ -164,7 +164,8 @@ export class CompiledFlow {
     const rows = await this.#sql<{ queue_name: string; ids: string[] }[]>`
       with aged as (
         update pgflow.step_tasks set
-          started_at = started_at - make_interval(secs => ${seconds}), queued_at = queued_at - make_interval(secs => ${seconds})
+          started_at = started_at - make_interval(secs => ${seconds}), queued_at = queued_at - make_interval(secs => ${seconds}),
+          due_at = due_at - make_interval(secs => ${seconds})
         where run_id = ${runId}
         returning queue_name, message_id
       )

@@ -1,0 +1,30 @@
+-- Tasks of these queues that need a new message: queued, or started and past their recovery boundary, and their message is gone. Of
+-- these runs, or (null) of all open ones; at most so many. Each open task is looked at once. Volatile: see _tasks_without_message.
+create function pgflow._lost_tasks(p_queue_names text[], p_run_ids uuid[], p_max integer)
+returns setof pgflow.step_tasks
+language plpgsql volatile
+as $$
+declare
+  v_queue text;
+  v_found integer := 0;
+  v_more integer;
+begin
+  foreach v_queue in array p_queue_names loop
+    exit when v_found >= p_max;
+    return query execute format(
+      'select t.* from %s
+       join pgflow.step_tasks t on t.run_id = r.run_id
+       join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug and s.queue_name = t.queue_name
+       join pgflow.flows f on f.flow_slug = t.flow_slug
+       where t.queue_name = $2 and not exists (select from pgmq.%I q where q.msg_id = t.message_id)
+         and (t.status = ''queued'' or (t.status = ''started''
+           and t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) < pgflow.clock()))
+       limit $3',
+      case when p_run_ids is null then '(select x.run_id from pgflow.runs x where x.status = ''started'') r'
+           else '(select x.run_id from unnest($1) u(id) join pgflow.runs x on x.run_id = u.id
+                  where x.status not in (''completed'', ''failed'', ''cancelled'')) r' end,
+      pgmq.format_table_name(v_queue, 'q')) using p_run_ids, v_queue, p_max - v_found;
+    get diagnostics v_more = row_count;
+    v_found := v_found + v_more;
+  end loop;
+end $$;
