@@ -19,6 +19,8 @@ create type pgflow._ended_task as (
   flow_slug text, run_id uuid, step_slug text, task_index integer, queue_name text, message_id bigint, output jsonb,
   error_message text
 );
+-- What a start has to know of a step: read once, so that a step which is added meanwhile belongs to the run as a whole or not at all.
+create type pgflow._step_definition as (step_slug text, step_type text, deps_count integer, has_condition boolean);
 -- A step whose failure its run does not survive.
 create type pgflow._failed_step as (run_id uuid, step_slug text, error_message text);
 -- What the hot call answers, one row a fact: claimed, refused, unsupported, halted, stalled, or the worker's state.

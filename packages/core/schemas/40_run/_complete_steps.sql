@@ -1,5 +1,5 @@
 -- Counts completed tasks off their steps and completes the steps that have none left. A map's output is the array of
--- its tasks' outputs by index. A step that feeds a map must have produced an array: if not, it and its run fail,
+-- its tasks' outputs by index. A step that feeds a map of its run must have produced an array: if not, it and its run fail,
 -- whatever when_exhausted says, and the offending output stays on its task.
 create function pgflow._complete_steps(
   p_tasks pgflow._ended_task[], out completed_steps pgflow._state[], out failed_steps pgflow._failed_step[])
@@ -14,7 +14,8 @@ begin
     from unnest(p_tasks) t group by 1, 2, 3
   ), judged as (
     select c.*, st.step_type,
-           st.feeds_map and st.step_type <> 'map' and jsonb_typeof(c.output) is distinct from 'array' as is_violation
+           st.feeds_map and st.step_type <> 'map' and jsonb_typeof(c.output) is distinct from 'array'
+             and pgflow._feeds_map(c.flow_slug, c.run_id, c.step_slug) as is_violation
     from counted c join pgflow.steps st on st.flow_slug = c.flow_slug and st.step_slug = c.step_slug
   ), changed as (
     update pgflow.step_states s set

@@ -18,7 +18,8 @@ begin
   ), waiting as (
     select c.run_id, c.step_slug, c.deps_ended,
            st.required_input_pattern is not null or st.forbidden_input_pattern is not null as has_condition,
-           case when st.step_type = 'map' then coalesce(jsonb_array_length(c.first_output), 0) else 1 end as tasks,
+           -- Anything but an array comes from a dependency that was skipped, or goes to a map that this run does not have.
+           case when st.step_type <> 'map' then 1 when jsonb_typeof(c.first_output) = 'array' then jsonb_array_length(c.first_output) else 0 end as tasks,
            st.step_type = 'wait' as is_wait
     from counted c join pgflow.steps st on st.flow_slug = c.flow_slug and st.step_slug = c.step_slug
   ), changed as (

@@ -10,7 +10,7 @@ declare
   v_now timestamptz := pgflow.clock();
   v_owner uuid := pgflow._run_owner();
   v_traceparent text := pgflow._traceparent();
-  v_steps integer;
+  v_steps pgflow._step_definition[];
   v_has_root_map boolean;
   v_has_waits boolean;
   v_bad_type text;
@@ -22,10 +22,12 @@ declare
   v_failed pgflow._failed_step[];
 begin
   perform pg_advisory_xact_lock_shared(pgflow._deletion_lock(p_flow_slug));
-  select count(*), bool_or(s.step_type = 'map' and s.deps_count = 0), bool_or(s.step_type = 'wait')
+  select array_agg(row(s.step_slug, s.step_type, s.deps_count,
+                       s.required_input_pattern is not null or s.forbidden_input_pattern is not null)::pgflow._step_definition),
+         bool_or(s.step_type = 'map' and s.deps_count = 0), bool_or(s.step_type = 'wait')
   into v_steps, v_has_root_map, v_has_waits
   from pgflow.steps s where s.flow_slug = p_flow_slug;
-  if v_steps = 0 and not exists (select from pgflow.flows f where f.flow_slug = p_flow_slug) then
+  if v_steps is null and not exists (select from pgflow.flows f where f.flow_slug = p_flow_slug) then
     perform pgflow._raise_unknown_flow(p_flow_slug);
   end if;
   if v_has_waits then
@@ -47,7 +49,8 @@ begin
 
   with new_runs as (
     insert into pgflow.runs (run_id, flow_slug, input, remaining_steps, started_at, owner, idempotency_key, traceparent, start_at)
-    select coalesce(n.run_id, pgflow.new_run_id()), p_flow_slug, n.input, v_steps, v_now, v_owner, p_idempotency_key, v_traceparent, p_not_before
+    select coalesce(n.run_id, pgflow.new_run_id()), p_flow_slug, n.input, coalesce(cardinality(v_steps), 0), v_now, v_owner, p_idempotency_key,
+           v_traceparent, p_not_before
     from unnest(p_run_ids, p_inputs) n(run_id, input)
     on conflict do nothing
     returning run_id, input, nextval('pgflow.counted_runs_started')
@@ -61,16 +64,14 @@ begin
            case when x.status in ('started', 'completed') then x.tasks end,
            case when x.status = 'completed' then '[]'::jsonb end
     from new_runs r
-    cross join pgflow.steps st
+    cross join unnest(v_steps) st
     cross join lateral (
-      select case when st.step_type <> 'map' then 1 when st.deps_count = 0 then jsonb_array_length(r.input) end as tasks,
-             st.required_input_pattern is not null or st.forbidden_input_pattern is not null as has_condition
+      select case when st.step_type <> 'map' then 1 when st.deps_count = 0 then jsonb_array_length(r.input) end as tasks
     ) t
     cross join lateral (
-      select t.tasks, case when st.deps_count > 0 or t.has_condition then 'created'
+      select t.tasks, case when st.deps_count > 0 or st.has_condition then 'created'
                            when t.tasks = 0 then 'completed' else 'started' end as status
     ) x
-    where st.flow_slug = p_flow_slug
     returning row(step_states.*)::pgflow._state as state
   )
   select array_agg((n.state)) filter (where (n.state).status = 'started'),
@@ -91,7 +92,7 @@ begin
     into v_ready, v_opened
     from unnest(v_ready) s join pgflow.steps st on st.flow_slug = s.flow_slug and st.step_slug = s.step_slug;
   end if;
-  if v_steps = 0 then
+  if v_steps is null then
     -- Without steps there is nothing to wait for.
     update pgflow.runs r set status = 'completed', completed_at = r.started_at, output = '{}'
     where r.run_id = any (v_run_ids);

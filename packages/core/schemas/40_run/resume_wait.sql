@@ -23,7 +23,7 @@ begin
   if v_feeds_map is null then
     perform pgflow._raise('SF209', format('There is no wait "%s" in run %s.', v_token.step_slug, v_token.run_id),
       'The token is genuine: its flow was deleted, or compiled anew without the wait.', 'Start a new run, and issue a token for it.');
-  elsif v_feeds_map and jsonb_typeof(v_payload) <> 'array' then
+  elsif v_feeds_map and jsonb_typeof(v_payload) <> 'array' and pgflow._feeds_map(v_run.flow_slug, v_run.run_id, v_token.step_slug) then
     perform pgflow._raise('SF203', format('The payload of wait "%s" must be an array.', v_token.step_slug),
       format('A map goes over it, and it is %s.', case jsonb_typeof(v_payload) when 'null' then 'null' else 'of type ' || jsonb_typeof(v_payload) end),
       'Resume it again with an array. Nothing was changed.');
