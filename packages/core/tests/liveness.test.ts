@@ -128,7 +128,12 @@ describe('liveness_audit lists', () => {
     const [runId] = await flow.start({})
     await sql`update pgflow.step_tasks set queue_name = 'elsewhere' where run_id = ${runId!}`
     expect(await audit()).toMatchObject([
-      { kind: 'task', run_id: runId, step_slug: 'a', reason: 'queued, but its message is not in queue elsewhere' },
+      {
+        kind: 'task',
+        run_id: runId,
+        step_slug: 'a',
+        reason: `queued in queue elsewhere, but its step is served from queue ${flow.queue('a')}`,
+      },
     ])
     await putAway(flow)
   })

@@ -26,7 +26,7 @@ begin
       join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
       join pgflow.flows f on f.flow_slug = t.flow_slug
       where t.queue_name = v_queue and t.message_id = any (v_ids) and t.message_id is not null and t.status = 'started'
-        and t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) < pgflow.clock());
+        and coalesce(t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) < pgflow.clock(), true));
   end loop;
   return v_run_ids;
 end $$;

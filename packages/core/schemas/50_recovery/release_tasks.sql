@@ -25,6 +25,8 @@ begin
     where not coalesce(u.started, false)
       and t.run_id = u.run_id and t.step_slug = u.step_slug and t.task_index = u.task_index
       and t.status = 'started' and t.attempts_count = u.attempt and t.last_worker_id = release_tasks.worker_id
+      and (select r.status from pgflow.runs r where r.run_id = t.run_id) = 'started'
+      and (select x.status from pgflow.step_states x where x.run_id = t.run_id and x.step_slug = t.step_slug) = 'started'
     returning t as task
   ), kept as (
     insert into pgflow.task_attempts (run_id, step_slug, task_index, attempt, worker_id, started_at, ended_at, reason)
