@@ -287,3 +287,23 @@ test('the calls that the released compiler writes define a flow', async () => {
     },
   ])
 })
+
+test('the clean-up of a project of the released line still works: tables in the order of its keys, after failures and waits too', async () => {
+  await sql`select pgflow.create_flow('cleaned', max_attempts => 1), pgflow.add_step('cleaned', 'a'), pgflow.add_step('cleaned', 'asked', step_type => 'wait')`
+  await sql`select vault.create_secret(repeat('s', 32), 'starflow_wait_token_secret')`
+  const [run] = await sql<{ run_id: string }[]>`select run_id from pgflow.start_flow('cleaned', '{}')`
+  const worker = new ReleasedWorker('cleaned')
+  await sql`insert into pgflow.workers (queue_name, worker_id, function_name) values ('cleaned', ${worker.workerId}, 'cleaned')`
+  const [message] = await sql<{ msg_id: string }[]>`select msg_id from pgmq.read('cleaned', 1, 1)`
+  await sql`select pgflow.start_tasks('cleaned', array[${message!.msg_id}]::bigint[], ${worker.workerId})`
+  await sql`select pgflow.fail_task(${run!.run_id}, 'a', 0, 'no')`
+  await sql`insert into pgflow.waits (run_id, step_slug, opened_at) values (${run!.run_id}, 'asked', now())`
+  expect(await sql`select from pgflow.task_attempts where run_id = ${run!.run_id}`).toHaveLength(1)
+  for (const table of ['step_tasks', 'step_states', 'runs']) {
+    await sql`delete from ${sql(`pgflow.${table}`)} where run_id = ${run!.run_id}`
+  }
+  for (const table of ['deps', 'steps', 'flows']) {
+    await sql`delete from ${sql(`pgflow.${table}`)} where flow_slug = 'cleaned'`
+  }
+  expect(await sql`select from pgflow.task_attempts where run_id = ${run!.run_id}`).toHaveLength(0)
+})

@@ -106,6 +106,31 @@ describe('a populated database of the released line, after the migration', () =>
     expect(await sql`select from pgmq.list_queues()`).toEqual([])
   })
 
+  test('has no open task in a run that has failed and in a step that was skipped, and a retry goes on with the former', async () => {
+    const { sql } = await releasedDatabase()
+    // The released line leaves the tasks that were open then as they are.
+    await sql`
+      update pgflow.step_tasks set status = 'started', attempts_count = 1, started_at = now() - interval '2 hours', failed_at = null, error_message = null
+      where run_id = ${RUN('d')}`
+    await sql`
+      update pgflow.step_states set status = 'skipped', remaining_tasks = null, skip_reason = 'handler_failed', skipped_at = now()
+      where run_id = ${RUN('e')} and step_slug = 'each'`
+    await upgrade(sql)
+    expect(await sql`select status from pgflow.step_tasks where run_id = ${RUN('d')}`).toEqual([
+      { status: 'cancelled' },
+    ])
+    expect(
+      await sql`select status from pgflow.step_tasks where run_id = ${RUN('e')} and step_slug = 'each' order by task_index`,
+    ).toEqual([{ status: 'completed' }, { status: 'skipped' }, { status: 'skipped' }])
+    expect(await sql`select output from pgflow.complete_task(${RUN('d')}, 'write', 0, '"late"')`).toEqual([
+      { output: null },
+    ])
+    await sql`select pgflow.retry_run(${RUN('d')})`
+    const mails = await CompiledFlow.compileShape(sql, 'Mails', shape({ write: { timeout: 20 } }), 'flow')
+    await mails.drain(() => 'again')
+    expect(await mails.run(RUN('d'))).toMatchObject({ status: 'completed', output: { write: 'again' } })
+  })
+
   test('lets each role do what it could: clients call and read, servers do all, and others nothing', async () => {
     const database = await releasedDatabase()
     const { sql } = database

@@ -16,8 +16,6 @@ begin
   foreach v_queue in array pgflow._flow_queues(p_flow_slug) loop
     perform pgflow._drop_private_queue(v_queue);
   end loop;
-  delete from pgflow.waits w using pgflow.runs r where r.run_id = w.run_id and r.flow_slug = p_flow_slug;
-  delete from pgflow.task_attempts a using pgflow.runs r where r.run_id = a.run_id and r.flow_slug = p_flow_slug;
   delete from pgflow.step_tasks t using pgflow.runs r where r.run_id = t.run_id and r.flow_slug = p_flow_slug;
   delete from pgflow.step_states s using pgflow.runs r where r.run_id = s.run_id and r.flow_slug = p_flow_slug;
   delete from pgflow.runs r where r.flow_slug = p_flow_slug;

@@ -141,7 +141,9 @@ create table pgflow.task_attempts (
   error_message text,
   error_stack text,
   constraint task_attempts_pkey primary key (run_id, step_slug, task_index, attempt),
-  constraint task_attempts_task_fkey foreign key (run_id, step_slug, task_index) references pgflow.step_tasks (run_id, step_slug, task_index),
+  -- Goes with its task, so that a clean-up that knows only the tables of the released line still works; so do waits.
+  constraint task_attempts_task_fkey foreign key (run_id, step_slug, task_index)
+    references pgflow.step_tasks (run_id, step_slug, task_index) on delete cascade,
   constraint task_attempts_reason_is_valid check (reason in ('failed', 'type_violation', 'stalled', 'released', 'cancelled', 'skipped'))
 );
 create index task_attempts_stalled_idx on pgflow.task_attempts (ended_at) where reason = 'stalled';
@@ -158,7 +160,8 @@ create table pgflow.waits (
   resumed_at timestamptz,
   payload jsonb,
   constraint waits_pkey primary key (run_id, step_slug),
-  constraint waits_run_id_step_slug_fkey foreign key (run_id, step_slug) references pgflow.step_states (run_id, step_slug),
+  constraint waits_run_id_step_slug_fkey foreign key (run_id, step_slug)
+    references pgflow.step_states (run_id, step_slug) on delete cascade,
   constraint wait_is_open_or_resumed check ((opened_at is null) <> (resumed_at is null)),
   constraint payload_comes_with_a_resume check ((payload is null) = (resumed_at is null)),
   constraint only_open_waits_are_due check (due_at is null or opened_at is not null)

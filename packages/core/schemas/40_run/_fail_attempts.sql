@@ -23,6 +23,8 @@ begin
     join pgflow.flows f on f.flow_slug = t.flow_slug
     where u.status = 'failed' and u.problem is null and t.status = 'started'
       and (p_worker_id is null or (t.attempts_count = u.attempt and t.last_worker_id = p_worker_id))
+      and (select r.status from pgflow.runs r where r.run_id = t.run_id) = 'started'
+      and (select x.status from pgflow.step_states x where x.run_id = t.run_id and x.step_slug = t.step_slug) = 'started'
   ), changed as (
     update pgflow.step_tasks t set
       status = case when f.is_final then 'failed' else 'queued' end,

@@ -37,6 +37,9 @@ begin
     where u.status = 'completed' and u.problem is null
       and t.run_id = u.run_id and t.step_slug = u.step_slug and t.task_index = u.task_index and t.status = 'started'
       and (p_worker_id is null or (t.attempts_count = u.attempt and t.last_worker_id = p_worker_id))
+      -- Whoever ends a run or step ends its tasks; a task that was opened by other means must not count in one that has ended.
+      and (select r.status from pgflow.runs r where r.run_id = t.run_id) = 'started'
+      and (select x.status from pgflow.step_states x where x.run_id = t.run_id and x.step_slug = t.step_slug) = 'started'
     returning row(t.flow_slug, t.run_id, t.step_slug, t.task_index, t.queue_name, t.message_id, t.output, null)::pgflow._ended_task as task,
               nextval('pgflow.counted_completions')
   )

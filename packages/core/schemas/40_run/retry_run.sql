@@ -27,6 +27,8 @@ begin
     return;
   end if;
 
+  -- The end of a run ends its tasks; one that is open all the same, and its message, belong to the run as it was.
+  perform pgflow._end_unfinished_tasks(array[retry_run.run_id], null, 'cancelled');
   update pgflow.runs r set
     status = 'started', failed_at = null, cancelled_at = null, cancel_reason = null,
     remaining_steps = (select count(*) from pgflow.step_states s where s.run_id = r.run_id and s.status not in ('completed', 'skipped'))

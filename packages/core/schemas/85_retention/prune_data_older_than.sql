@@ -24,8 +24,6 @@ begin
     order by r.run_id
     limit prune_data_older_than.max_runs
     for update skip locked);
-  delete from pgflow.waits w where w.run_id = any (v_run_ids);
-  delete from pgflow.task_attempts a where a.run_id = any (v_run_ids);
   delete from pgflow.step_tasks t where t.run_id = any (v_run_ids);
   delete from pgflow.step_states s where s.run_id = any (v_run_ids);
   delete from pgflow.runs r where r.run_id = any (v_run_ids);

@@ -35,10 +35,16 @@ begin
   from pgflow_released.step_states s;
   insert into pgflow.step_tasks (flow_slug, run_id, step_slug, message_id, task_index, status, attempts_count, error_message, output, queued_at,
     completed_at, failed_at, started_at, last_worker_id, requeued_count, last_requeued_at, permanently_stalled_at, queue_name, input)
-  select t.flow_slug, t.run_id, t.step_slug, t.message_id, t.task_index, t.status, t.attempts_count, t.error_message, t.output, t.queued_at,
+  select t.flow_slug, t.run_id, t.step_slug, t.message_id, t.task_index,
+         -- The released line leaves tasks open where their run has failed, or their step was skipped.
+         case when t.status not in ('queued', 'started') then t.status
+              when r.status <> 'started' then 'cancelled' when s.status = 'skipped' then 'skipped' else t.status end,
+         t.attempts_count, t.error_message, t.output, t.queued_at,
          t.completed_at, t.failed_at, t.started_at, t.last_worker_id, t.requeued_count, t.last_requeued_at, t.permanently_stalled_at,
          lower(t.flow_slug), m.elements -> t.task_index
   from pgflow_released.step_tasks t
+  join pgflow_released.runs r on r.run_id = t.run_id
+  join pgflow_released.step_states s on s.run_id = t.run_id and s.step_slug = t.step_slug
   -- Once for each map that goes on, however many elements are left of it.
   left join (
     select u.run_id, u.step_slug, pgflow._map_source(u.flow_slug, u.run_id, u.step_slug) as elements
