@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { testDatabase } from '../../../tests/support/test-database.ts'
 import { StarflowSql } from '../src/index.ts'
 import { CompiledFlow } from './support/compiled-flow.ts'
+import { Actor } from './support/interleaving.ts'
 import { refusal } from './support/refusal.ts'
 import { shape } from './support/shape.ts'
 
@@ -46,6 +47,26 @@ const setLocal = async (value: 'on' | 'off') => {
 }
 
 beforeEach(() => setLocal('off'))
+
+/** How often pgmq.create was called meanwhile, also where all was rolled back. It creates nothing then. */
+async function countCreations(work: () => Promise<void>): Promise<number> {
+  const [original] = await superuser<[{ definition: string }]>`
+    select pg_get_functiondef('pgmq.create(text)'::regprocedure) as definition`
+  await superuser.unsafe(`
+    create sequence public.creations;
+    grant usage on sequence public.creations to public;
+    create or replace function pgmq.create(queue_name text) returns void language plpgsql as $$
+    begin perform nextval('public.creations'); end $$`)
+  try {
+    await work()
+    const [row] = await superuser<[{ count: number }]>`
+      select case when is_called then last_value else 0 end::integer as count from public.creations`
+    return row.count
+  } finally {
+    await superuser.unsafe(original.definition)
+    await superuser`drop sequence public.creations`
+  }
+}
 
 describe('a compile of a flow that is missing', () => {
   test('creates flow, steps, dependencies and one private queue per step', async () => {
@@ -116,16 +137,24 @@ describe('a compile of a flow that is missing', () => {
     expect(await definition(slug)).toMatchObject({ flows: [], steps: [], deps: [], queues: [`${slug}__CHECK`] })
   })
 
-  test('is refused when a queue of it belongs to another flow', async () => {
-    const [owner, slug] = [newSlug(), newSlug()]
-    await compile(owner, shape({ a: {} }))
-    await sql`update pgflow.steps set queue_name = ${`${slug}__load`} where flow_slug = ${owner}`
-    expect(await refusal(compile(slug, three))).toMatchObject({
-      code: 'SF110',
-      message: `Queue "${slug}__load" belongs to another flow.`,
-      detail: `Flow "${owner}" uses it for step "a".`,
+  test('is refused when a queue is listed whose tables are gone, with what takes the name off the list', async () => {
+    const slug = newSlug()
+    await sql`select pgmq.create(${`${slug}__check`})`
+    await superuser`update pgmq.meta set queue_name = ${`${slug}__CHECK`} where queue_name = ${`${slug}__check`}`
+    await superuser.unsafe(`drop table pgmq.q_${slug}__check, pgmq.a_${slug}__check`)
+    const refused = await refusal(compile(slug, three))
+    expect(refused).toMatchObject({ code: 'SF110', detail: `pgmq lists it as "${slug}__CHECK".` })
+    await superuser.unsafe(refused.hint!.split(': ')[1]!)
+    expect((await compile(slug, three)).status).toBe('compiled')
+  })
+
+  test('is refused by the last of its queues before the first is created', async () => {
+    const slug = newSlug()
+    await sql`select pgmq.create(${`${slug}__send`})`
+    const creations = await countCreations(async () => {
+      expect((await refusal(compile(slug, three))).code).toBe('SF110')
     })
-    expect((await definition(slug)).flows).toEqual([])
+    expect(creations).toBe(0)
   })
 
   test('is refused when another flow has its slug in another case', async () => {
@@ -154,7 +183,11 @@ describe('a compile of a flow that is missing', () => {
         message: `queue name "${slug}__send" is not liked today`,
         hint: 'Ask tomorrow.',
       }
-      expect(await refusal(compile(slug, three))).toMatchObject(expected)
+      // pgmq.create asks the same, but it is not called before all names are known to be good.
+      const creations = await countCreations(async () => {
+        expect(await refusal(compile(slug, three))).toMatchObject(expected)
+      })
+      expect(creations).toBe(0)
       expect(await definition(slug)).toEqual({ flows: [], steps: [], deps: [], queues: [] })
       expect(await compile(slug, three, { queueMode: 'flow' })).toMatchObject({ status: 'compiled' })
     } finally {
@@ -371,12 +404,45 @@ describe('a compile of a flow that is there', () => {
   test('detects a route that was edited by hand, although shape and mode are equal', async () => {
     const slug = newSlug()
     await compile(slug, three)
-    await sql`update pgflow.steps set queue_name = 'elsewhere' where flow_slug = ${slug} and step_slug = 'check'`
+    await sql`update pgflow.steps set queue_name = ${`${slug}__1`} where flow_slug = ${slug} and step_slug = 'check'`
     expect(await compile(slug, three)).toMatchObject({
       status: 'mismatch',
       mismatchKind: 'routing',
-      differences: [`Step "check": queue "elsewhere" in the database, "${slug}__check" in the code.`],
+      differences: [`Step "check": queue "${slug}__1" in the database, "${slug}__check" in the code.`],
     })
+  })
+
+  test.each([
+    ['of another step', (slug: string) => `${slug}__load`],
+    ['of another flow', () => `${newSlug()}__check`],
+    ['of nothing that Starflow made', () => 'my_mails'],
+    ['in another case', (slug: string) => `${slug}__CHECK`],
+  ])('has no route that leads into a queue %s, not even by hand', async (_, queue) => {
+    const slug = newSlug()
+    await compile(slug, three)
+    expect(
+      await refusal(
+        sql`update pgflow.steps set queue_name = ${queue(slug)} where flow_slug = ${slug} and step_slug = 'check'`,
+      ),
+    ).toMatchObject({ code: '23514', message: expect.stringContaining('queue_is_its_own') })
+  })
+
+  test('takes the route map of withStepQueues, with the index of each step', async () => {
+    const slug = newSlug()
+    const { routes } = await compile(slug, three)
+    // In plain SQL, since the client leaves the index out.
+    const verify = (map: unknown) => sql`
+      select pgflow.ensure_flow_compiled(${slug}, ${JSON.stringify(three)}::text::jsonb, 'step', ${JSON.stringify(map)}::text::jsonb) ->> 'status' as status`
+    expect(await verify(routes)).toEqual([{ status: 'verified' }])
+    for (const wrong of [
+      routes.map((route) => ({ ...route, stepIndex: route.stepIndex + 1 })),
+      routes.slice(1),
+      [...routes, routes[0]],
+      routes.map(({ stepSlug }) => ({ stepSlug })),
+      { routes },
+    ]) {
+      expect((await refusal(verify(wrong))).code).toBe('SF116')
+    }
   })
 
   test('answers a routing mismatch for a renumbered step whose queue is named by its index', async () => {
@@ -423,15 +489,22 @@ describe('where the database is local, a different definition', () => {
   test('waits until the live workers of the flow have ended, and tells them to', async () => {
     const slug = newSlug()
     await compile(slug, three)
-    const worker = { workerId: randomUUID(), queueName: `${slug}__check`, functionName: `${slug}__check` }
-    await core.registerWorker(worker)
+    const workerIds = await Promise.all(
+      ['check', 'load', 'send'].map(async (step) => {
+        const [workerId, queueName] = [randomUUID(), `${slug}__${step}`]
+        await core.registerWorker({ workerId, queueName, functionName: queueName })
+        return workerId
+      }),
+    )
     await setLocal('on')
     const before = await definition(slug)
     expect((await compile(slug, other)).status).toBe('draining')
-    expect(await core.heartbeat(worker.workerId)).toBe('deprecated')
+    for (const workerId of workerIds) expect(await core.heartbeat(workerId)).toBe('deprecated')
     expect(await definition(slug)).toEqual(before)
-    expect((await compile(slug, other)).status).toBe('draining')
-    await core.markWorkerStopped(worker.workerId)
+    for (const workerId of workerIds) {
+      expect((await compile(slug, other)).status).toBe('draining')
+      await core.markWorkerStopped(workerId)
+    }
     expect((await compile(slug, other)).status).toBe('recompiled')
   })
 
@@ -716,6 +789,33 @@ describe('delete_flow_and_data', () => {
     expect(await definition(slug)).toMatchObject({ flows: [], queues: [] })
   })
 
+  test('drops the queues that its routes name, which may be others than the names derived now', async () => {
+    const slug = newSlug()
+    await compile(slug, three)
+    await sql`select pgmq.create(${`${slug}__1`})`
+    await sql`update pgflow.steps set queue_name = ${`${slug}__1`} where flow_slug = ${slug} and step_slug = 'check'`
+    await sql`select pgflow.delete_flow_and_data(${slug})`
+    expect(await queues(slug)).toEqual([`${slug}__check`])
+  })
+
+  test('is refused where a queue is listed in two spellings, and goes on once the other one is off the list', async () => {
+    const slug = newSlug()
+    await compile(slug, three)
+    await core.startFlows(slug, [{}])
+    await sql`select pgmq.create(${`${slug}__LOAD`})`
+    const before = await definition(slug)
+    const refused = await refusal(sql`select pgflow.delete_flow_and_data(${slug})`)
+    expect(refused).toMatchObject({
+      code: 'SF110',
+      message: `Queue "${slug}__load" is listed under several spellings.`,
+    })
+    expect(await definition(slug)).toEqual(before)
+    await superuser.unsafe(refused.hint!.slice(refused.hint!.indexOf('delete from')))
+    expect(await sql.unsafe(`select from pgmq.q_${slug}__load`)).toHaveLength(1)
+    await sql`select pgflow.delete_flow_and_data(${slug})`
+    expect(await definition(slug)).toMatchObject({ flows: [], queues: [] })
+  })
+
   test('changes nothing when pgmq cannot drop a queue', async () => {
     const slug = newSlug()
     await compile(slug, three)
@@ -738,5 +838,54 @@ describe('delete_flow_and_data', () => {
 
   test('of a flow that does not exist does nothing', async () => {
     await sql`select pgflow.delete_flow_and_data('nowhere')`
+  })
+})
+
+describe('a definition that runs need', () => {
+  const inUse = (slug: string, table: string) => ({
+    code: 'SF121',
+    message: `What is deleted from pgflow.${table} is needed by runs of flow "${slug}".`,
+  })
+
+  test('is not deleted from under them: neither flow nor step nor dependency, whatever became of the run', async () => {
+    const [slug, lonely, empty] = [newSlug(), newSlug(), newSlug()]
+    await compile(slug, three)
+    await compile(lonely, shape({ a: {} }))
+    await compile(empty, shape({}), { queueMode: 'flow' })
+    const [runId] = await core.startFlows(slug, [{}])
+    await core.startFlows(lonely, [{}])
+    await core.startFlows(empty, [{}])
+    for (const end of [sql`select`, sql`select pgflow.cancel_run(${runId!})`]) {
+      await end
+      expect(await refusal(sql`delete from pgflow.deps where flow_slug = ${slug}`)).toMatchObject(inUse(slug, 'deps'))
+      expect(await refusal(sql`delete from pgflow.steps where flow_slug = ${lonely}`)).toMatchObject(
+        inUse(lonely, 'steps'),
+      )
+      expect(await refusal(sql`delete from pgflow.flows where flow_slug = ${empty}`)).toMatchObject(
+        inUse(empty, 'flows'),
+      )
+    }
+    expect(await refusal(sql`truncate pgflow.flows cascade`)).toMatchObject({ code: 'SF121' })
+  })
+
+  test('waits for a start that has read it, and is refused then', async () => {
+    const slug = newSlug()
+    await compile(slug, shape({ a: {} }))
+    const starting = await new Actor(database).hold((starter) => starter.startFlows(slug, [{}]))
+    const deleting = await new Actor(database).waits(
+      (_, connection) => connection`delete from pgflow.steps where flow_slug = ${slug}`,
+    )
+    await starting.commit()
+    expect(await refusal(deleting.end)).toMatchObject(inUse(slug, 'steps'))
+  })
+
+  test('goes by hand where no run has it', async () => {
+    const slug = newSlug()
+    await compile(slug, shape({ a: {} }), { queueMode: 'flow' })
+    await core.startFlows(slug, [{}])
+    await sql`select pgflow.add_step(${slug}, 'mistake', array['a'])`
+    await sql`delete from pgflow.deps where flow_slug = ${slug} and step_slug = 'mistake'`
+    await sql`delete from pgflow.steps where flow_slug = ${slug} and step_slug = 'mistake'`
+    expect((await definition(slug)).steps).toHaveLength(1)
   })
 })

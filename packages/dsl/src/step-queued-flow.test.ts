@@ -64,7 +64,17 @@ describe('withStepQueues', () => {
     const slug = 'f'.repeat(45)
     const error = thrownBy(() => withStepQueues(new Flow({ slug }).step({ slug: 'a' }, () => null)))
     expect(error).toBeInstanceOf(FlowQueueNameError)
-    expect(error).toMatchObject({ code: 'SF101', stepSlug: 'a', fallbackName: `${slug}__0`, fallbackLength: 48 })
+    const facts = {
+      flowSlug: slug,
+      stepSlug: 'a',
+      stepIndex: 0,
+      readableName: `${slug}__a`,
+      readableLength: 48,
+      fallbackName: `${slug}__0`,
+      fallbackLength: 48,
+      maxLength: 47,
+    }
+    expect(error).toMatchObject({ code: 'SF101', ...facts, fields: facts })
   })
 
   it('an empty flow is refused', () => {

@@ -28,6 +28,7 @@ export const ERROR_CODES = {
   SF118: 'InvalidShapeError',
   SF119: 'StepIsWaitError',
   SF120: 'UpgradeRefusedError',
+  SF121: 'DefinitionInUseError',
   // SF2xx runs
   SF201: 'FlowNotFoundError',
   SF202: 'RunIdConflictError',

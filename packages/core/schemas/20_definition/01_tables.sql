@@ -50,6 +50,10 @@ create table pgflow.steps (
   constraint opt_start_delay_is_nonnegative check (opt_start_delay is null or opt_start_delay >= 0),
   constraint opt_timeout_is_positive check (opt_timeout is null or opt_timeout > 0),
   constraint required_input_pattern_is_object check (required_input_pattern is null or jsonb_typeof(required_input_pattern) = 'object'),
+  -- The names that _derive_routes can give to this very step. No slug holds "__", so that no other step and no other flow has one of
+  -- them: a route leads into no foreign queue, and a deletion by routes drops none.
+  constraint queue_is_its_own check (queue_name in (
+    lower(flow_slug), lower(flow_slug || '__' || step_slug), lower(flow_slug || '__' || step_index::text))),
   constraint steps_deps_count_check check (deps_count >= 0),
   constraint steps_step_slug_check check (pgflow.is_valid_slug(step_slug)),
   constraint steps_step_type_check check (step_type in ('single', 'map', 'wait')),

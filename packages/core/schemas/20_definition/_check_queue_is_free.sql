@@ -1,12 +1,10 @@
--- A queue that a new definition wants must be absent, or it would serve two masters. p_owner: the flow that may
--- already own it. Changes nothing.
+-- A queue that a new definition wants must be absent, or it would serve two masters. Changes nothing.
 create function pgflow._check_queue_is_free(p_queue_name text, p_flow_slug text)
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_owner record;
   v_listed text;
   v_detail text;
   v_hint text;
@@ -21,18 +19,12 @@ begin
       hint = coalesce(nullif(v_hint, ''), 'Choose another concrete flow slug, of at most 47 characters.');
   end;
 
-  select s.flow_slug, s.step_slug into v_owner
-  from pgflow._routes s where s.queue_name = p_queue_name and s.flow_slug <> p_flow_slug limit 1;
-  if v_owner.flow_slug is not null then
-    perform pgflow._raise('SF110', format('Queue "%s" belongs to another flow.', p_queue_name),
-      format('Flow "%s" uses it for step "%s".', v_owner.flow_slug, v_owner.step_slug),
-      'Choose another concrete flow slug.');
-  end if;
-
   select l.queue_name into v_listed from pgmq.list_queues() l where lower(l.queue_name) = lower(p_queue_name) limit 1;
   if v_listed is not null then
     perform pgflow._raise('SF110', format('Queue "%s" already exists and is not owned by flow "%s".', p_queue_name, p_flow_slug),
       format('pgmq lists it as "%s".', v_listed),
-      'Choose another concrete flow slug, or drop the queue with pgmq.drop_queue once nothing needs it.');
+      case when to_regclass('pgmq.q_' || p_queue_name) is null
+           then format('Only the name is left, and no queue behind it: delete from pgmq.meta where queue_name = %L;', v_listed)
+           else 'Choose another concrete flow slug, or drop the queue with pgmq.drop_queue once nothing needs it.' end);
   end if;
 end $$;
