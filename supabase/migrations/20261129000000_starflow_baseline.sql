@@ -331,6 +331,10 @@ create table pgflow.steps (
   constraint opt_start_delay_is_nonnegative check (opt_start_delay is null or opt_start_delay >= 0),
   constraint opt_timeout_is_positive check (opt_timeout is null or opt_timeout > 0),
   constraint required_input_pattern_is_object check (required_input_pattern is null or jsonb_typeof(required_input_pattern) = 'object'),
+  -- The names that _derive_routes can give to this very step. No slug holds "__", so that no other step and no other flow has one of
+  -- them: a route leads into no foreign queue, and a deletion by routes drops none.
+  constraint queue_is_its_own check (queue_name in (
+    lower(flow_slug), lower(flow_slug || '__' || step_slug), lower(flow_slug || '__' || step_index::text))),
   constraint steps_deps_count_check check (deps_count >= 0),
   constraint steps_step_slug_check check (pgflow.is_valid_slug(step_slug)),
   constraint steps_step_type_check check (step_type in ('single', 'map', 'wait')),
@@ -488,15 +492,13 @@ begin
 end $$;
 
 -- 20_definition/_check_queue_is_free.sql
--- A queue that a new definition wants must be absent, or it would serve two masters. p_owner: the flow that may
--- already own it. Changes nothing.
+-- A queue that a new definition wants must be absent, or it would serve two masters. Changes nothing.
 create function pgflow._check_queue_is_free(p_queue_name text, p_flow_slug text)
 returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_owner record;
   v_listed text;
   v_detail text;
   v_hint text;
@@ -511,19 +513,13 @@ begin
       hint = coalesce(nullif(v_hint, ''), 'Choose another concrete flow slug, of at most 47 characters.');
   end;
 
-  select s.flow_slug, s.step_slug into v_owner
-  from pgflow._routes s where s.queue_name = p_queue_name and s.flow_slug <> p_flow_slug limit 1;
-  if v_owner.flow_slug is not null then
-    perform pgflow._raise('SF110', format('Queue "%s" belongs to another flow.', p_queue_name),
-      format('Flow "%s" uses it for step "%s".', v_owner.flow_slug, v_owner.step_slug),
-      'Choose another concrete flow slug.');
-  end if;
-
   select l.queue_name into v_listed from pgmq.list_queues() l where lower(l.queue_name) = lower(p_queue_name) limit 1;
   if v_listed is not null then
     perform pgflow._raise('SF110', format('Queue "%s" already exists and is not owned by flow "%s".', p_queue_name, p_flow_slug),
       format('pgmq lists it as "%s".', v_listed),
-      'Choose another concrete flow slug, or drop the queue with pgmq.drop_queue once nothing needs it.');
+      case when to_regclass('pgmq.q_' || p_queue_name) is null
+           then format('Only the name is left, and no queue behind it: delete from pgmq.meta where queue_name = %L;', v_listed)
+           else 'Choose another concrete flow slug, or drop the queue with pgmq.drop_queue once nothing needs it.' end);
   end if;
 end $$;
 
@@ -549,7 +545,8 @@ begin
 end $$;
 
 -- 20_definition/_check_route_map.sql
--- The caller's route map must be what SQL derives, in order: names are decided here, a client only mirrors them.
+-- The caller's route map must be what SQL derives, in order: names are decided here, a client only mirrors them. It may carry the index
+-- of each step, as withStepQueues(flow).routes does, or leave it out.
 create function pgflow._check_route_map(p_flow_slug text, p_step_slugs text[], p_queue_mode text, p_route_map jsonb)
 returns void
 language plpgsql
@@ -558,10 +555,15 @@ as $$
 declare
   v_expected jsonb;
 begin
-  select coalesce(jsonb_agg(jsonb_build_object('stepSlug', r.step_slug, 'queueName', r.queue_name) order by r.step_index), '[]')
+  if p_route_map is null then
+    return;
+  end if;
+  select coalesce(jsonb_agg(jsonb_build_object('stepSlug', r.step_slug, 'stepIndex', r.step_index, 'queueName', r.queue_name) order by r.step_index), '[]')
   into v_expected
   from pgflow._derive_routes(p_flow_slug, p_step_slugs, p_queue_mode) r;
-  if p_route_map is not null and p_route_map is distinct from v_expected then
+  if jsonb_typeof(p_route_map) is distinct from 'array' or jsonb_array_length(p_route_map) <> jsonb_array_length(v_expected) or exists (
+    select from jsonb_array_elements(v_expected) with ordinality e(route, ordinal)
+    where p_route_map -> (e.ordinal - 1)::integer not in (e.route, e.route - 'stepIndex')) then
     perform pgflow._raise('SF116', format('The route map sent for flow "%s" is not the one that SQL derives.', p_flow_slug),
       format('Derived: %s. Sent: %s.', v_expected, p_route_map),
       'Use matching versions of @starflow/dsl and the database.');
@@ -756,7 +758,9 @@ begin
     raise notice 'queue "%" was already gone', p_queue_name;
   elsif cardinality(v_listed) > 1 then
     perform pgflow._raise('SF110', format('Queue "%s" is listed under several spellings.', p_queue_name),
-      'pgmq lists ' || array_to_string(v_listed, ', ') || '.', 'Drop the ones that are not ours by hand first.');
+      'pgmq lists ' || array_to_string(v_listed, ', ') || ', which all name the same tables.',
+      format('Drop none of them: their messages would go. Take the other names off the list, as their owner: delete from pgmq.meta where lower(queue_name) = %L and queue_name <> %L;',
+             lower(p_queue_name), lower(p_queue_name)));
   else
     perform pgmq.drop_queue(v_listed[1]);
   end if;
@@ -994,8 +998,6 @@ begin
   foreach v_queue in array pgflow._flow_queues(p_flow_slug) loop
     perform pgflow._drop_private_queue(v_queue);
   end loop;
-  delete from pgflow.waits w using pgflow.runs r where r.run_id = w.run_id and r.flow_slug = p_flow_slug;
-  delete from pgflow.task_attempts a using pgflow.runs r where r.run_id = a.run_id and r.flow_slug = p_flow_slug;
   delete from pgflow.step_tasks t using pgflow.runs r where r.run_id = t.run_id and r.flow_slug = p_flow_slug;
   delete from pgflow.step_states s using pgflow.runs r where r.run_id = s.run_id and r.flow_slug = p_flow_slug;
   delete from pgflow.runs r where r.flow_slug = p_flow_slug;
@@ -1412,6 +1414,8 @@ create type pgflow._ended_task as (
   flow_slug text, run_id uuid, step_slug text, task_index integer, queue_name text, message_id bigint, output jsonb,
   error_message text
 );
+-- What a start has to know of a step: read once, so that a step which is added meanwhile belongs to the run as a whole or not at all.
+create type pgflow._step_definition as (step_slug text, step_type text, deps_count integer, has_condition boolean);
 -- A step whose failure its run does not survive.
 create type pgflow._failed_step as (run_id uuid, step_slug text, error_message text);
 -- What the hot call answers, one row a fact: claimed, refused, unsupported, halted, stalled, or the worker's state.
@@ -1564,7 +1568,9 @@ create table pgflow.task_attempts (
   error_message text,
   error_stack text,
   constraint task_attempts_pkey primary key (run_id, step_slug, task_index, attempt),
-  constraint task_attempts_task_fkey foreign key (run_id, step_slug, task_index) references pgflow.step_tasks (run_id, step_slug, task_index),
+  -- Goes with its task, so that a clean-up that knows only the tables of the released line still works; so do waits.
+  constraint task_attempts_task_fkey foreign key (run_id, step_slug, task_index)
+    references pgflow.step_tasks (run_id, step_slug, task_index) on delete cascade,
   constraint task_attempts_reason_is_valid check (reason in ('failed', 'type_violation', 'stalled', 'released', 'cancelled', 'skipped'))
 );
 create index task_attempts_stalled_idx on pgflow.task_attempts (ended_at) where reason = 'stalled';
@@ -1581,7 +1587,8 @@ create table pgflow.waits (
   resumed_at timestamptz,
   payload jsonb,
   constraint waits_pkey primary key (run_id, step_slug),
-  constraint waits_run_id_step_slug_fkey foreign key (run_id, step_slug) references pgflow.step_states (run_id, step_slug),
+  constraint waits_run_id_step_slug_fkey foreign key (run_id, step_slug)
+    references pgflow.step_states (run_id, step_slug) on delete cascade,
   constraint wait_is_open_or_resumed check ((opened_at is null) <> (resumed_at is null)),
   constraint payload_comes_with_a_resume check ((payload is null) = (resumed_at is null)),
   constraint only_open_waits_are_due check (due_at is null or opened_at is not null)
@@ -1944,7 +1951,7 @@ end $$;
 
 -- 40_run/_complete_steps.sql
 -- Counts completed tasks off their steps and completes the steps that have none left. A map's output is the array of
--- its tasks' outputs by index. A step that feeds a map must have produced an array: if not, it and its run fail,
+-- its tasks' outputs by index. A step that feeds a map of its run must have produced an array: if not, it and its run fail,
 -- whatever when_exhausted says, and the offending output stays on its task.
 create function pgflow._complete_steps(
   p_tasks pgflow._ended_task[], out completed_steps pgflow._state[], out failed_steps pgflow._failed_step[])
@@ -1959,7 +1966,8 @@ begin
     from unnest(p_tasks) t group by 1, 2, 3
   ), judged as (
     select c.*, st.step_type,
-           st.feeds_map and st.step_type <> 'map' and jsonb_typeof(c.output) is distinct from 'array' as is_violation
+           st.feeds_map and st.step_type <> 'map' and jsonb_typeof(c.output) is distinct from 'array'
+             and pgflow._feeds_map(c.flow_slug, c.run_id, c.step_slug) as is_violation
     from counted c join pgflow.steps st on st.flow_slug = c.flow_slug and st.step_slug = c.step_slug
   ), changed as (
     update pgflow.step_states s set
@@ -2009,7 +2017,7 @@ end $$;
 
 -- 40_run/_count_down_runs.sql
 -- Takes ended steps off their runs and, at zero, completes the run in the same update. Its output is the object of the
--- completed leaf steps' outputs. Returns the runs that completed.
+-- outputs of the completed steps on which no step of this run depends. Returns the runs that completed.
 create function pgflow._count_down_runs(p_ended pgflow._state[])
 returns uuid[]
 language plpgsql
@@ -2027,7 +2035,9 @@ begin
         select coalesce(jsonb_object_agg(s.step_slug, coalesce(s.output, 'null')), '{}')
         from pgflow.step_states s
         where s.run_id = r.run_id and s.status = 'completed'
-          and not exists (select from pgflow.deps d where d.flow_slug = s.flow_slug and d.dep_slug = s.step_slug)) end
+          and not exists (
+            select from pgflow.deps d join pgflow.step_states x on x.run_id = s.run_id and x.step_slug = d.step_slug
+            where d.flow_slug = s.flow_slug and d.dep_slug = s.step_slug)) end
     from (select u.run_id, count(*)::integer as steps_ended from unnest(p_ended) u group by u.run_id) e
     where r.run_id = e.run_id and r.status not in ('completed', 'failed', 'cancelled')
     returning r.run_id, r.status, case when r.status = 'completed' then nextval('pgflow.counted_runs_completed') end
@@ -2240,6 +2250,8 @@ begin
     join pgflow.flows f on f.flow_slug = t.flow_slug
     where u.status = 'failed' and u.problem is null and t.status = 'started'
       and (p_worker_id is null or (t.attempts_count = u.attempt and t.last_worker_id = p_worker_id))
+      and (select r.status from pgflow.runs r where r.run_id = t.run_id) = 'started'
+      and (select x.status from pgflow.step_states x where x.run_id = t.run_id and x.step_slug = t.step_slug) = 'started'
   ), changed as (
     update pgflow.step_tasks t set
       status = case when f.is_final then 'failed' else 'queued' end,
@@ -2300,6 +2312,21 @@ begin
   perform nextval('pgflow.counted_runs_failed') from generate_series(1, v_failed_count);
 
   perform pgflow._end_unfinished_tasks(v_runs, null, 'cancelled');
+end $$;
+
+-- 40_run/_feeds_map.sql
+-- Whether a map of this very run goes over the output of the step: steps.feeds_map is true as soon as the flow has such a map, and a
+-- map that was added later is no part of the runs before it.
+create function pgflow._feeds_map(p_flow_slug text, p_run_id uuid, p_step_slug text)
+returns boolean
+language plpgsql stable
+as $$
+begin
+  return exists (
+    select from pgflow.deps d
+    join pgflow.steps m on m.flow_slug = d.flow_slug and m.step_slug = d.step_slug and m.step_type = 'map'
+    join pgflow.step_states s on s.run_id = p_run_id and s.step_slug = d.step_slug
+    where d.flow_slug = p_flow_slug and d.dep_slug = p_step_slug);
 end $$;
 
 -- 40_run/_halt_on_unsupported.sql
@@ -2363,6 +2390,42 @@ set search_path = pg_catalog, pg_temp
 as $$
   select starts_with(p_command, 'select pgflow.start_flow(') and p_command like '%::jsonb)'
 $$;
+
+-- 40_run/_keep_definition.sql
+-- What keys from the hot tables would do, which are absent (docs/adr/0001): a flow stays while it has a run, and a step and its
+-- dependencies while a run has the step. Starts share the deletion's lock, so that none is under way that has read what goes. Definer,
+-- so that no policy hides a run.
+create function pgflow._keep_definition()
+returns trigger
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_needed record;
+begin
+  if tg_op = 'TRUNCATE' then
+    select r.flow_slug, r.run_id into v_needed from pgflow.runs r limit 1;
+  else
+    perform pg_advisory_xact_lock(pgflow._deletion_lock(o.flow_slug)) from (select distinct x.flow_slug from gone x order by 1) o;
+    if tg_table_name = 'flows' then
+      select r.flow_slug, r.run_id into v_needed from gone o join pgflow.runs r on r.flow_slug = o.flow_slug limit 1;
+    else
+      select r.flow_slug, r.run_id into v_needed from gone o
+      join pgflow.runs r on r.flow_slug = o.flow_slug
+      join pgflow.step_states s on s.run_id = r.run_id and s.step_slug = o.step_slug limit 1;
+    end if;
+  end if;
+  if v_needed.run_id is not null then
+    perform pgflow._raise('SF121', format('What is deleted from pgflow.%s is needed by runs of flow "%s".', tg_table_name, v_needed.flow_slug),
+      format('Run %s is one of them. A run is worked on, shown and retried by the definition of its flow.', v_needed.run_id),
+      format('Delete the flow with its runs and queues: select pgflow.delete_flow_and_data(%L); or define what is new under another slug.', v_needed.flow_slug));
+  end if;
+  return null;
+end $$;
+create trigger keep_definition after delete on pgflow.flows referencing old table as gone for each statement execute function pgflow._keep_definition();
+create trigger keep_definition after delete on pgflow.steps referencing old table as gone for each statement execute function pgflow._keep_definition();
+create trigger keep_definition after delete on pgflow.deps referencing old table as gone for each statement execute function pgflow._keep_definition();
+create trigger keep_definition_truncated after truncate on pgflow.flows for each statement execute function pgflow._keep_definition();
 
 -- 40_run/_map_source.sql
 -- The array a map step runs over: the output of its only dependency, or the run's input.
@@ -2578,12 +2641,16 @@ begin
     select u.ordinal, u.run_id, u.step_slug, u.task_index,
            case when u.problem is not null then u.problem
                 when t.run_id is null then 'unknown task'
+                when r.status <> 'started' and t.status = 'started' then 'already settled: run is ' || r.status
+                when s.status in ('completed', 'failed', 'skipped') and t.status = 'started' then 'already settled: step is ' || s.status
                 when t.attempts_count = u.attempt and t.last_worker_id = p_worker_id and t.status <> 'started' then 'already settled: task is ' || t.status
                 when t.status <> 'started' then 'task is ' || t.status
                 when t.attempts_count = u.attempt then 'the task was claimed by another worker'
                 else 'stale attempt: the task is at attempt ' || t.attempts_count end
     from reported u
     left join pgflow.step_tasks t on t.run_id = u.run_id and t.step_slug = u.step_slug and t.task_index = u.task_index
+    left join pgflow.step_states s on s.run_id = t.run_id and s.step_slug = t.step_slug
+    left join pgflow.runs r on r.run_id = t.run_id
     where u.problem is not null or u.repetition > 1 or (p_worker_id is not null and u.attempt is distinct from t.attempts_count)
       or not exists (
         select from unnest(case u.status when 'completed' then p_completed else p_failed end) a
@@ -2613,7 +2680,8 @@ begin
   ), waiting as (
     select c.run_id, c.step_slug, c.deps_ended,
            st.required_input_pattern is not null or st.forbidden_input_pattern is not null as has_condition,
-           case when st.step_type = 'map' then coalesce(jsonb_array_length(c.first_output), 0) else 1 end as tasks,
+           -- Anything but an array comes from a dependency that was skipped, or goes to a map that this run does not have.
+           case when st.step_type <> 'map' then 1 when jsonb_typeof(c.first_output) = 'array' then jsonb_array_length(c.first_output) else 0 end as tasks,
            st.step_type = 'wait' as is_wait
     from counted c join pgflow.steps st on st.flow_slug = c.flow_slug and st.step_slug = c.step_slug
   ), changed as (
@@ -2832,6 +2900,9 @@ begin
     where u.status = 'completed' and u.problem is null
       and t.run_id = u.run_id and t.step_slug = u.step_slug and t.task_index = u.task_index and t.status = 'started'
       and (p_worker_id is null or (t.attempts_count = u.attempt and t.last_worker_id = p_worker_id))
+      -- Whoever ends a run or step ends its tasks; a task that was opened by other means must not count in one that has ended.
+      and (select r.status from pgflow.runs r where r.run_id = t.run_id) = 'started'
+      and (select x.status from pgflow.step_states x where x.run_id = t.run_id and x.step_slug = t.step_slug) = 'started'
     returning row(t.flow_slug, t.run_id, t.step_slug, t.task_index, t.queue_name, t.message_id, t.output, null)::pgflow._ended_task as task,
               nextval('pgflow.counted_completions')
   )
@@ -3027,7 +3098,7 @@ declare
   v_now timestamptz := pgflow.clock();
   v_owner uuid := pgflow._run_owner();
   v_traceparent text := pgflow._traceparent();
-  v_steps integer;
+  v_steps pgflow._step_definition[];
   v_has_root_map boolean;
   v_has_waits boolean;
   v_bad_type text;
@@ -3039,10 +3110,12 @@ declare
   v_failed pgflow._failed_step[];
 begin
   perform pg_advisory_xact_lock_shared(pgflow._deletion_lock(p_flow_slug));
-  select count(*), bool_or(s.step_type = 'map' and s.deps_count = 0), bool_or(s.step_type = 'wait')
+  select array_agg(row(s.step_slug, s.step_type, s.deps_count,
+                       s.required_input_pattern is not null or s.forbidden_input_pattern is not null)::pgflow._step_definition),
+         bool_or(s.step_type = 'map' and s.deps_count = 0), bool_or(s.step_type = 'wait')
   into v_steps, v_has_root_map, v_has_waits
   from pgflow.steps s where s.flow_slug = p_flow_slug;
-  if v_steps = 0 and not exists (select from pgflow.flows f where f.flow_slug = p_flow_slug) then
+  if v_steps is null and not exists (select from pgflow.flows f where f.flow_slug = p_flow_slug) then
     perform pgflow._raise_unknown_flow(p_flow_slug);
   end if;
   if v_has_waits then
@@ -3064,7 +3137,8 @@ begin
 
   with new_runs as (
     insert into pgflow.runs (run_id, flow_slug, input, remaining_steps, started_at, owner, idempotency_key, traceparent, start_at)
-    select coalesce(n.run_id, pgflow.new_run_id()), p_flow_slug, n.input, v_steps, v_now, v_owner, p_idempotency_key, v_traceparent, p_not_before
+    select coalesce(n.run_id, pgflow.new_run_id()), p_flow_slug, n.input, coalesce(cardinality(v_steps), 0), v_now, v_owner, p_idempotency_key,
+           v_traceparent, p_not_before
     from unnest(p_run_ids, p_inputs) n(run_id, input)
     on conflict do nothing
     returning run_id, input, nextval('pgflow.counted_runs_started')
@@ -3078,16 +3152,14 @@ begin
            case when x.status in ('started', 'completed') then x.tasks end,
            case when x.status = 'completed' then '[]'::jsonb end
     from new_runs r
-    cross join pgflow.steps st
+    cross join unnest(v_steps) st
     cross join lateral (
-      select case when st.step_type <> 'map' then 1 when st.deps_count = 0 then jsonb_array_length(r.input) end as tasks,
-             st.required_input_pattern is not null or st.forbidden_input_pattern is not null as has_condition
+      select case when st.step_type <> 'map' then 1 when st.deps_count = 0 then jsonb_array_length(r.input) end as tasks
     ) t
     cross join lateral (
-      select t.tasks, case when st.deps_count > 0 or t.has_condition then 'created'
+      select t.tasks, case when st.deps_count > 0 or st.has_condition then 'created'
                            when t.tasks = 0 then 'completed' else 'started' end as status
     ) x
-    where st.flow_slug = p_flow_slug
     returning row(step_states.*)::pgflow._state as state
   )
   select array_agg((n.state)) filter (where (n.state).status = 'started'),
@@ -3108,7 +3180,7 @@ begin
     into v_ready, v_opened
     from unnest(v_ready) s join pgflow.steps st on st.flow_slug = s.flow_slug and st.step_slug = s.step_slug;
   end if;
-  if v_steps = 0 then
+  if v_steps is null then
     -- Without steps there is nothing to wait for.
     update pgflow.runs r set status = 'completed', completed_at = r.started_at, output = '{}'
     where r.run_id = any (v_run_ids);
@@ -3468,7 +3540,7 @@ begin
   if v_feeds_map is null then
     perform pgflow._raise('SF209', format('There is no wait "%s" in run %s.', v_token.step_slug, v_token.run_id),
       'The token is genuine: its flow was deleted, or compiled anew without the wait.', 'Start a new run, and issue a token for it.');
-  elsif v_feeds_map and jsonb_typeof(v_payload) <> 'array' then
+  elsif v_feeds_map and jsonb_typeof(v_payload) <> 'array' and pgflow._feeds_map(v_run.flow_slug, v_run.run_id, v_token.step_slug) then
     perform pgflow._raise('SF203', format('The payload of wait "%s" must be an array.', v_token.step_slug),
       format('A map goes over it, and it is %s.', case jsonb_typeof(v_payload) when 'null' then 'null' else 'of type ' || jsonb_typeof(v_payload) end),
       'Resume it again with an array. Nothing was changed.');
@@ -3508,6 +3580,8 @@ begin
     return;
   end if;
 
+  -- The end of a run ends its tasks; one that is open all the same, and its message, belong to the run as it was.
+  perform pgflow._end_unfinished_tasks(array[retry_run.run_id], null, 'cancelled');
   update pgflow.runs r set
     status = 'started', failed_at = null, cancelled_at = null, cancel_reason = null,
     remaining_steps = (select count(*) from pgflow.step_states s where s.run_id = r.run_id and s.status not in ('completed', 'skipped'))
@@ -3897,8 +3971,9 @@ begin
 end $$;
 
 -- 50_recovery/_lost_tasks.sql
--- Tasks of these queues that need a new message: queued, or started and past their recovery boundary, and their message is gone. Of
--- these runs, or (null) of all open ones; at most so many. Each open task is looked at once. Volatile: see _tasks_without_message.
+-- Tasks of steps that these queues serve which need a new message: queued, or started and past their recovery boundary, and their message
+-- is gone, or in a queue that does not serve their step. Of these runs, or (null) of all open ones; at most so many. Each open task is
+-- looked at once. Volatile: see _unreachable_tasks.
 create function pgflow._lost_tasks(p_queue_names text[], p_run_ids uuid[], p_max integer)
 returns setof pgflow.step_tasks
 language plpgsql volatile
@@ -3913,11 +3988,12 @@ begin
     return query execute format(
       'select t.* from %s
        join pgflow.step_tasks t on t.run_id = r.run_id
-       join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug and s.queue_name = t.queue_name
+       join pgflow.step_states x on x.run_id = t.run_id and x.step_slug = t.step_slug and x.status = ''started''
+       join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug and s.queue_name = $2 and s.step_type <> ''wait''
        join pgflow.flows f on f.flow_slug = t.flow_slug
-       where t.queue_name = $2 and not exists (select from pgmq.%I q where q.msg_id = t.message_id)
+       where (t.queue_name <> $2 or not exists (select from pgmq.%I q where q.msg_id = t.message_id))
          and (t.status = ''queued'' or (t.status = ''started''
-           and t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) < pgflow.clock()))
+           and coalesce(t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) < pgflow.clock(), true)))
        limit $3',
       case when p_run_ids is null then '(select x.run_id from pgflow.runs x where x.status = ''started'') r'
            else '(select x.run_id from unnest($1) u(id) join pgflow.runs x on x.run_id = u.id
@@ -4077,13 +4153,13 @@ begin
       join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
       join pgflow.flows f on f.flow_slug = t.flow_slug
       where t.queue_name = v_queue and t.message_id = any (v_ids) and t.message_id is not null and t.status = 'started'
-        and t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) < pgflow.clock());
+        and coalesce(t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) < pgflow.clock(), true));
   end loop;
   return v_run_ids;
 end $$;
 
 -- 50_recovery/_stalled_tasks.sql
--- The started tasks of these runs that are past their recovery boundary: started_at + effective timeout + 30 s. The
+-- The started tasks of these runs' started steps that are past their recovery boundary: started_at + effective timeout + 30 s. The
 -- claim hides a message for timeout + 2 s, so a worker that reports in time is never overtaken.
 create function pgflow._stalled_tasks(p_run_ids uuid[])
 returns setof pgflow.step_tasks
@@ -4096,13 +4172,16 @@ begin
     join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
     join pgflow.flows f on f.flow_slug = t.flow_slug
     where t.status = 'started'
-      and t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) < pgflow.clock();
+      and (select x.status from pgflow.step_states x where x.run_id = t.run_id and x.step_slug = t.step_slug) = 'started'
+      -- A start without a time, which no claim makes, is as old as can be.
+      and coalesce(t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) < pgflow.clock(), true);
 end $$;
 
--- 50_recovery/_tasks_without_message.sql
--- Open tasks whose message is not in its queue: nothing will ever read them. Looks at every open task once. Volatile, so
--- that what follows a queue that is dropped meanwhile sees the deletion that dropped it, and lists none of its tasks.
-create function pgflow._tasks_without_message()
+-- 50_recovery/_unreachable_tasks.sql
+-- Open tasks of started steps that no worker can come upon: their message is not in their queue (or hidden for ever), or their queue is
+-- not that of their step. Looks at every open task once. Volatile, so that what follows a queue that is dropped meanwhile sees the
+-- deletion that dropped it, and lists none of its tasks.
+create function pgflow._unreachable_tasks()
 returns setof pgflow.step_tasks
 language plpgsql volatile
 as $$
@@ -4112,56 +4191,80 @@ begin
   for v_queue in select distinct s.queue_name from pgflow._routes s order by s.queue_name loop
     begin
       return query execute format(
-        'select t.* from pgflow.runs r join pgflow.step_tasks t on t.run_id = r.run_id
-         where r.status = ''started'' and t.queue_name = $1 and t.status in (''queued'', ''started'')
-           and not exists (select from pgmq.%I q where q.msg_id = t.message_id)',
+        'select t.* from pgflow._open_tasks t
+         where t.queue_name = $1 and not exists (select from pgmq.%I q where q.msg_id = t.message_id and q.vt < ''infinity'')
+           and exists (select from pgflow._routes s where s.flow_slug = t.flow_slug and s.step_slug = t.step_slug and s.queue_name = $1)',
         pgmq.format_table_name(v_queue, 'q')) using v_queue;
     exception when undefined_table then
       -- Dropped by hand: none of its messages is left.
-      return query select t.* from pgflow.runs r join pgflow.step_tasks t on t.run_id = r.run_id
-        where r.status = 'started' and t.queue_name = v_queue and t.status in ('queued', 'started');
+      return query select t.* from pgflow._open_tasks t
+        where t.queue_name = v_queue
+          and exists (select from pgflow._routes s where s.flow_slug = t.flow_slug and s.step_slug = t.step_slug and s.queue_name = v_queue);
     end;
   end loop;
-  -- In a queue that no route names there is nobody to read it.
-  return query select t.* from pgflow.runs r join pgflow.step_tasks t on t.run_id = r.run_id
-    where r.status = 'started' and t.status in ('queued', 'started')
-      and not exists (select from pgflow._routes s where s.queue_name = t.queue_name);
+  -- Whoever reads that queue, if anybody does, leaves what belongs to another step.
+  return query select t.* from pgflow._open_tasks t
+    where not exists (select from pgflow._routes s where s.flow_slug = t.flow_slug and s.step_slug = t.step_slug and s.queue_name = t.queue_name);
 end $$;
+
+-- 50_recovery/00_open_tasks.sql
+-- Tasks that a worker has to do before their run can end: those of ended steps do not count, in whatever state somebody left them.
+create view pgflow._open_tasks as
+  select t.* from pgflow.runs r
+  join pgflow.step_tasks t on t.run_id = r.run_id
+  join pgflow.step_states x on x.run_id = t.run_id and x.step_slug = t.step_slug
+  where r.status = 'started' and x.status = 'started' and t.status in ('queued', 'started');
 
 -- 50_recovery/liveness_audit.sql
 -- The promise "no open run without a next actor", as a question: empty when all is well. A next actor is a message in
--- its queue, a live claim within its recovery boundary, a due time, or an open wait.
+-- its queue, a live claim within its recovery boundary, a due time, or an open wait. And whoever acts must find what it needs: the
+-- definition of each open step, and counters that reach zero when what they count has ended.
 create view pgflow.liveness_audit as
   select 'task' as kind, t.flow_slug, t.run_id, t.step_slug, t.task_index,
-         case when t.status = 'queued' then 'queued, but its message is not in queue ' || t.queue_name
+         case when s.step_slug is null then t.status || ', but the definition of its step is gone'
+              when t.queue_name <> s.queue_name then format('%s in queue %s, but its step is served from queue %s', t.status, t.queue_name, s.queue_name)
+              when t.status = 'queued' then 'queued, but its message is not in queue ' || t.queue_name
               else 'started and past its recovery boundary, but its message is not in queue ' || t.queue_name end as reason
-  from pgflow._tasks_without_message() t
-  join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
-  join pgflow.flows f on f.flow_slug = t.flow_slug
-  where t.status = 'queued'
-     or t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) < pgflow.clock()
+  from pgflow._unreachable_tasks() t
+  left join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
+  left join pgflow.flows f on f.flow_slug = t.flow_slug
+  where t.status = 'queued' or s.step_slug is null
+     or coalesce(t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) < pgflow.clock(), true)
   union all
   select 'task', t.flow_slug, t.run_id, t.step_slug, t.task_index, 'waiting, but it is not among the open waits'
   from pgflow.runs r join pgflow.step_tasks t on t.run_id = r.run_id
   where r.status = 'started' and t.status = 'waiting' and not exists (
     select from pgflow.waits w where w.run_id = t.run_id and w.step_slug = t.step_slug and w.opened_at is not null)
   union all
-  select 'step', s.flow_slug, s.run_id, s.step_slug, null,
-         case when s.status = 'started' then 'started, but it has no open task' else 'its dependencies have ended, but it did not start' end
-  from pgflow.runs r join pgflow.step_states s on s.run_id = r.run_id
-  where r.status = 'started' and (
-    (s.status = 'started' and not exists (
-      select from pgflow.step_tasks t
-      where t.run_id = s.run_id and t.step_slug = s.step_slug and t.status in ('queued', 'started', 'waiting')))
-    or (s.status = 'created' and not exists (
-      select from pgflow.deps d join pgflow.step_states p on p.run_id = s.run_id and p.step_slug = d.dep_slug
-      where d.flow_slug = s.flow_slug and d.step_slug = s.step_slug and p.status not in ('completed', 'skipped'))))
-  union all
-  select 'run', r.flow_slug, r.run_id, null, null, 'started, but all of its steps have ended'
+  select 'step', x.flow_slug, x.run_id, x.step_slug, null, v.reason
   from pgflow.runs r
-  where r.status = 'started' and not exists (
-    select from pgflow.step_states s where s.run_id = r.run_id and s.status in ('created', 'started'));
-comment on view pgflow.liveness_audit is 'Every open run, step or task that has no next actor, with the reason. Empty when all is well; repair_liveness() puts right what it can.';
+  join pgflow.step_states x on x.run_id = r.run_id
+  left join pgflow.steps s on s.flow_slug = x.flow_slug and s.step_slug = x.step_slug
+  cross join lateral (select case
+    when x.status = 'failed' then 'failed, but its run goes on'
+    when s.step_slug is null then x.status || ', but its definition is gone'
+    when x.status = 'started' then (
+      select case when count(*) = 0 then 'started, but it has no open task'
+                  when count(*) <> coalesce(x.remaining_tasks, 0) then format('started, with %s tasks to come by its counter, but %s are open', coalesce(x.remaining_tasks, 0), count(*)) end
+      from pgflow.step_tasks t where t.run_id = x.run_id and t.step_slug = x.step_slug and t.status in ('queued', 'started', 'waiting'))
+    when s.step_type <> 'wait' and to_regclass('pgmq.q_' || s.queue_name) is null then 'to be started, but its queue ' || s.queue_name || ' is gone'
+    else (
+      select case when count(*) = 0 then 'its dependencies have ended, but it did not start'
+                  when count(*) <> x.remaining_deps then format('waits for %s dependencies by its counter, but %s are open', x.remaining_deps, count(*)) end
+      from pgflow.deps d join pgflow.step_states p on p.run_id = x.run_id and p.step_slug = d.dep_slug
+      where d.flow_slug = x.flow_slug and d.step_slug = x.step_slug and p.status not in ('completed', 'skipped'))
+    end as reason) v
+  where r.status = 'started' and x.status in ('created', 'started', 'failed') and v.reason is not null
+  union all
+  select 'run', r.flow_slug, r.run_id, null, null,
+         case when n.open_steps = 0 then 'started, but all of its steps have ended'
+              else format('started, with %s steps to go by its counter, but %s have not ended', r.remaining_steps, n.open_steps) end
+  from pgflow.runs r
+  cross join lateral (
+    select count(*) as open_steps from pgflow.step_states x where x.run_id = r.run_id and x.status not in ('completed', 'skipped')
+  ) n
+  where r.status = 'started' and (n.open_steps = 0 or n.open_steps <> r.remaining_steps);
+comment on view pgflow.liveness_audit is 'Every open run, step or task that has no next actor, or would not be found by it, with the reason. Empty when all is well; repair_liveness() puts right what it can.';
 
 -- 50_recovery/release_tasks.sql
 -- Called by a worker that shuts down. Claimed but not started: given back and forgiven. Started and cut off by the
@@ -4191,6 +4294,8 @@ begin
     where not coalesce(u.started, false)
       and t.run_id = u.run_id and t.step_slug = u.step_slug and t.task_index = u.task_index
       and t.status = 'started' and t.attempts_count = u.attempt and t.last_worker_id = release_tasks.worker_id
+      and (select r.status from pgflow.runs r where r.run_id = t.run_id) = 'started'
+      and (select x.status from pgflow.step_states x where x.run_id = t.run_id and x.step_slug = t.step_slug) = 'started'
     returning t as task
   ), kept as (
     insert into pgflow.task_attempts (run_id, step_slug, task_index, attempt, worker_id, started_at, ended_at, reason)
@@ -4218,7 +4323,7 @@ comment on function pgflow.release_tasks(uuid, jsonb) is
 
 -- 50_recovery/repair_liveness.sql
 -- Sends a lost message again, once however many call it at once: of queued tasks, when they are due, and of started ones past their
--- recovery boundary, which are recovered in the same call. Keeps deletions away first, since it looks at queues before it locks runs, and
+-- recovery boundary, which are recovered in the same call. What lies in a queue that does not serve its step is moved. Keeps deletions away first, since it looks at queues before it locks runs, and
 -- a deletion locks runs before it drops queues; a flow that is being deleted already is left. Then takes the runs in id order, like
 -- a settlement. In pieces, since it holds those runs until it ends.
 create function pgflow.repair_liveness(run_ids uuid[] default null, max_tasks integer default 10000)
@@ -4255,12 +4360,25 @@ begin
   if v_lost is null then
     return 0;
   end if;
+  -- Those in a queue that does not serve their step go to the one that does; nothing is to be found of them in the former.
+  perform pgflow._archive_messages(array(
+    select row(t.flow_slug, t.run_id, t.step_slug, t.task_index, t.queue_name, t.message_id, null, null)::pgflow._ended_task
+    from unnest(v_lost) t join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
+    where t.queue_name <> s.queue_name and t.queue_name = any (v_queues)));
+  with moved as (
+    update pgflow.step_tasks t set queue_name = s.queue_name, message_id = null
+    from unnest(v_lost) l join pgflow.steps s on s.flow_slug = l.flow_slug and s.step_slug = l.step_slug
+    where t.run_id = l.run_id and t.step_slug = l.step_slug and t.task_index = l.task_index and t.queue_name <> s.queue_name
+    returning t as task, t.run_id, t.step_slug, t.task_index
+  )
+  select array_agg(coalesce(m.task, l)) into v_lost
+  from unnest(v_lost) l left join moved m on m.run_id = l.run_id and m.step_slug = l.step_slug and m.task_index = l.task_index;
   v_sent := pgflow._resend_messages(v_lost);
   -- The periodic recovery looks only at messages that were read before, which a new one was not.
   perform pgflow._recover_stalled_tasks(array(select distinct t.run_id from unnest(v_lost) t where t.status = 'started'));
   return v_sent;
 end $$;
-comment on function pgflow.repair_liveness(uuid[], integer) is 'Sends the messages again that liveness_audit misses, each for the time when its task is due, and moves the ids of queues that began anew beyond those that tasks know. At most max_tasks of them, of these runs or of all: returns how many were sent, and is to be called until that is 0. Steps and runs without a next actor are defects: report them.';
+comment on function pgflow.repair_liveness(uuid[], integer) is 'Sends the messages again that liveness_audit misses, each for the time when its task is due and to the queue that serves its step, and moves the ids of queues that began anew beyond those that tasks know. At most max_tasks of them, of these runs or of all: returns how many were sent, and is to be called until that is 0. Steps and runs without a next actor are defects: report them.';
 
 -- 50_recovery/requeue_stalled_tasks.sql
 -- Called by cron and by workers that met a stalled task. Ends the waits that are due, too. Takes runs in id order with skip locked (a busy run is alive,
@@ -9088,8 +9206,6 @@ begin
     order by r.run_id
     limit prune_data_older_than.max_runs
     for update skip locked);
-  delete from pgflow.waits w where w.run_id = any (v_run_ids);
-  delete from pgflow.task_attempts a where a.run_id = any (v_run_ids);
   delete from pgflow.step_tasks t where t.run_id = any (v_run_ids);
   delete from pgflow.step_states s where s.run_id = any (v_run_ids);
   delete from pgflow.runs r where r.run_id = any (v_run_ids);
@@ -9371,10 +9487,16 @@ begin
   from pgflow_released.step_states s;
   insert into pgflow.step_tasks (flow_slug, run_id, step_slug, message_id, task_index, status, attempts_count, error_message, output, queued_at,
     completed_at, failed_at, started_at, last_worker_id, requeued_count, last_requeued_at, permanently_stalled_at, queue_name, input)
-  select t.flow_slug, t.run_id, t.step_slug, t.message_id, t.task_index, t.status, t.attempts_count, t.error_message, t.output, t.queued_at,
+  select t.flow_slug, t.run_id, t.step_slug, t.message_id, t.task_index,
+         -- The released line leaves tasks open where their run has failed, or their step was skipped.
+         case when t.status not in ('queued', 'started') then t.status
+              when r.status <> 'started' then 'cancelled' when s.status = 'skipped' then 'skipped' else t.status end,
+         t.attempts_count, t.error_message, t.output, t.queued_at,
          t.completed_at, t.failed_at, t.started_at, t.last_worker_id, t.requeued_count, t.last_requeued_at, t.permanently_stalled_at,
          lower(t.flow_slug), m.elements -> t.task_index
   from pgflow_released.step_tasks t
+  join pgflow_released.runs r on r.run_id = t.run_id
+  join pgflow_released.step_states s on s.run_id = t.run_id and s.step_slug = t.step_slug
   -- Once for each map that goes on, however many elements are left of it.
   left join (
     select u.run_id, u.step_slug, pgflow._map_source(u.flow_slug, u.run_id, u.step_slug) as elements

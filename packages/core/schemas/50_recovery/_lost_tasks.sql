@@ -1,5 +1,6 @@
--- Tasks of these queues that need a new message: queued, or started and past their recovery boundary, and their message is gone. Of
--- these runs, or (null) of all open ones; at most so many. Each open task is looked at once. Volatile: see _tasks_without_message.
+-- Tasks of steps that these queues serve which need a new message: queued, or started and past their recovery boundary, and their message
+-- is gone, or in a queue that does not serve their step. Of these runs, or (null) of all open ones; at most so many. Each open task is
+-- looked at once. Volatile: see _unreachable_tasks.
 create function pgflow._lost_tasks(p_queue_names text[], p_run_ids uuid[], p_max integer)
 returns setof pgflow.step_tasks
 language plpgsql volatile
@@ -14,11 +15,12 @@ begin
     return query execute format(
       'select t.* from %s
        join pgflow.step_tasks t on t.run_id = r.run_id
-       join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug and s.queue_name = t.queue_name
+       join pgflow.step_states x on x.run_id = t.run_id and x.step_slug = t.step_slug and x.status = ''started''
+       join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug and s.queue_name = $2 and s.step_type <> ''wait''
        join pgflow.flows f on f.flow_slug = t.flow_slug
-       where t.queue_name = $2 and not exists (select from pgmq.%I q where q.msg_id = t.message_id)
+       where (t.queue_name <> $2 or not exists (select from pgmq.%I q where q.msg_id = t.message_id))
          and (t.status = ''queued'' or (t.status = ''started''
-           and t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) < pgflow.clock()))
+           and coalesce(t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) < pgflow.clock(), true)))
        limit $3',
       case when p_run_ids is null then '(select x.run_id from pgflow.runs x where x.status = ''started'') r'
            else '(select x.run_id from unnest($1) u(id) join pgflow.runs x on x.run_id = u.id

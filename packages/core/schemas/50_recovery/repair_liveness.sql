@@ -1,5 +1,5 @@
 -- Sends a lost message again, once however many call it at once: of queued tasks, when they are due, and of started ones past their
--- recovery boundary, which are recovered in the same call. Keeps deletions away first, since it looks at queues before it locks runs, and
+-- recovery boundary, which are recovered in the same call. What lies in a queue that does not serve its step is moved. Keeps deletions away first, since it looks at queues before it locks runs, and
 -- a deletion locks runs before it drops queues; a flow that is being deleted already is left. Then takes the runs in id order, like
 -- a settlement. In pieces, since it holds those runs until it ends.
 create function pgflow.repair_liveness(run_ids uuid[] default null, max_tasks integer default 10000)
@@ -36,9 +36,22 @@ begin
   if v_lost is null then
     return 0;
   end if;
+  -- Those in a queue that does not serve their step go to the one that does; nothing is to be found of them in the former.
+  perform pgflow._archive_messages(array(
+    select row(t.flow_slug, t.run_id, t.step_slug, t.task_index, t.queue_name, t.message_id, null, null)::pgflow._ended_task
+    from unnest(v_lost) t join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
+    where t.queue_name <> s.queue_name and t.queue_name = any (v_queues)));
+  with moved as (
+    update pgflow.step_tasks t set queue_name = s.queue_name, message_id = null
+    from unnest(v_lost) l join pgflow.steps s on s.flow_slug = l.flow_slug and s.step_slug = l.step_slug
+    where t.run_id = l.run_id and t.step_slug = l.step_slug and t.task_index = l.task_index and t.queue_name <> s.queue_name
+    returning t as task, t.run_id, t.step_slug, t.task_index
+  )
+  select array_agg(coalesce(m.task, l)) into v_lost
+  from unnest(v_lost) l left join moved m on m.run_id = l.run_id and m.step_slug = l.step_slug and m.task_index = l.task_index;
   v_sent := pgflow._resend_messages(v_lost);
   -- The periodic recovery looks only at messages that were read before, which a new one was not.
   perform pgflow._recover_stalled_tasks(array(select distinct t.run_id from unnest(v_lost) t where t.status = 'started'));
   return v_sent;
 end $$;
-comment on function pgflow.repair_liveness(uuid[], integer) is 'Sends the messages again that liveness_audit misses, each for the time when its task is due, and moves the ids of queues that began anew beyond those that tasks know. At most max_tasks of them, of these runs or of all: returns how many were sent, and is to be called until that is 0. Steps and runs without a next actor are defects: report them.';
+comment on function pgflow.repair_liveness(uuid[], integer) is 'Sends the messages again that liveness_audit misses, each for the time when its task is due and to the queue that serves its step, and moves the ids of queues that began anew beyond those that tasks know. At most max_tasks of them, of these runs or of all: returns how many were sent, and is to be called until that is 0. Steps and runs without a next actor are defects: report them.';
