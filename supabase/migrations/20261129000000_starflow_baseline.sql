@@ -1820,8 +1820,10 @@ end $$;
 -- Reads messages and claims their tasks. Holds message rows (pgmq.read skips locked ones) and then task rows, which it
 -- takes with skip locked too: it never waits, so it is part of no deadlock. Locks no run or step; eligibility is
 -- checked on the locked task, and a run that ends meanwhile ends the task under its own lock.
+-- p_alone: false leaves suspects (see _claim_messages) and tells of them; true takes one of them and nothing else; null makes no difference.
 create function pgflow._claim(
-  p_queue_name text, p_flow_slug text, p_step_slug text, p_worker_id uuid, p_qty integer, p_on_unsupported text)
+  p_queue_name text, p_flow_slug text, p_step_slug text, p_worker_id uuid, p_qty integer, p_on_unsupported text,
+  p_alone boolean default null)
 returns pgflow.work_item[]
 language plpgsql
 as $$
@@ -1829,6 +1831,8 @@ declare
   v_route record;
   v_ids bigint[];
   v_read_counts integer[];
+  v_suspect bigint;
+  v_others bigint[];
 begin
   -- Its queue is being dropped: nothing to claim, and the next call is told so.
   if not pg_try_advisory_xact_lock_shared(pgflow._deletion_lock(p_flow_slug)) then
@@ -1880,16 +1884,32 @@ begin
       where t.run_id is null or t.flow_slug <> p_flow_slug or t.step_slug <> coalesce(p_step_slug, t.step_slug));
   end if;
 
+  if p_alone then
+    v_suspect := (
+      select min(t.message_id) from pgflow.step_tasks t
+      where t.queue_name = p_queue_name and t.message_id = any (v_ids) and t.message_id is not null
+        and t.status = 'queued' and t.requeued_count > 0);
+    v_others := array(select i.id from unnest(v_ids) i(id) where i.id is distinct from v_suspect order by 1);
+    perform pgflow.set_vt_batch(p_queue_name, v_others, array_fill(0, array[cardinality(v_others)]));
+    if v_suspect is null then
+      return null;
+    end if;
+    v_read_counts := array[v_read_counts[array_position(v_ids, v_suspect)]];
+    v_ids := array[v_suspect];
+  end if;
   return pgflow._claim_messages(p_queue_name, p_flow_slug, p_step_slug, p_worker_id, v_ids, v_read_counts,
-                                v_route.shortest = v_route.longest);
+                                v_route.shortest = v_route.longest, p_alone is distinct from false);
 end $$;
 
 -- 40_run/_claim_messages.sql
 -- Claims the tasks of messages that this transaction has read, and says what became of the other messages.
 -- p_are_hidden: the read has hidden them for effective timeout + 2 s already. p_read_counts null: the caller read them in
 -- another transaction and does not hold them, so that what is not claimed is left alone; touching it could wait.
+-- A suspect is a task that was put back since its worker had vanished: it may have been the cause. p_takes_suspects false: they are left
+-- in sight, and the worker is told of them.
 create function pgflow._claim_messages(
-  p_queue_name text, p_flow_slug text, p_step_slug text, p_worker_id uuid, p_ids bigint[], p_read_counts integer[], p_are_hidden boolean)
+  p_queue_name text, p_flow_slug text, p_step_slug text, p_worker_id uuid, p_ids bigint[], p_read_counts integer[], p_are_hidden boolean,
+  p_takes_suspects boolean)
 returns pgflow.work_item[]
 language plpgsql
 as $$
@@ -1910,6 +1930,7 @@ begin
         -- Says nothing new, but to Postgres 15 and 16: a plan that they make on empty tables looks for the queue alone, and would
         -- read every task that it ever had.
         and e.message_id between (select min(i.id) from unnest(p_ids) i(id)) and (select max(i.id) from unnest(p_ids) i(id))
+        and (e.requeued_count = 0 or p_takes_suspects)
         and e.status = 'queued' and e.flow_slug = p_flow_slug and (p_step_slug is null or e.step_slug = p_step_slug)
         -- scalar sub-select, not a join: the planner must not start from "the few active runs"
         and (select r.status from pgflow.runs r where r.run_id = e.run_id) = 'started'
@@ -1944,7 +1965,7 @@ begin
   end if;
   if p_read_counts is not null and coalesce(cardinality(v_claimed), 0) < cardinality(p_ids) then
     return v_claimed || array(
-      select u from pgflow._settle_unclaimed(p_queue_name, p_flow_slug, p_step_slug, p_ids, p_read_counts, v_claimed) u);
+      select u from pgflow._settle_unclaimed(p_queue_name, p_flow_slug, p_step_slug, p_ids, p_read_counts, v_claimed, p_takes_suspects) u);
   end if;
   return v_claimed;
 end $$;
@@ -2943,9 +2964,11 @@ end $$;
 --   running        its task is started: hidden until the recovery boundary, which it does not move
 --   stalled        its task is started and past that boundary: recovered by this same call, or, where it has no attempt
 --                  left and so would end, told to the worker, which then calls requeue_stalled_tasks
+--   suspect        its task was put back, and this claim takes no such: left in sight, told to the worker
 --   busy           its task is queued, but somebody else has it locked: back in 5 s
 create function pgflow._settle_unclaimed(
-  p_queue_name text, p_flow_slug text, p_step_slug text, p_ids bigint[], p_read_counts integer[], p_claimed pgflow.work_item[])
+  p_queue_name text, p_flow_slug text, p_step_slug text, p_ids bigint[], p_read_counts integer[], p_claimed pgflow.work_item[],
+  p_takes_suspects boolean)
 returns setof pgflow.work_item
 language plpgsql
 as $$
@@ -2960,6 +2983,7 @@ begin
     case v.verdict
       when 'unsupported' then least(5 * power(2, least(m.read_count - 1, 10)), 300)::integer
       when 'running' then least(ceil(extract(epoch from v.boundary - pgflow.clock())), 2147483647)::integer
+      when 'suspect' then 0
       else 5 end, null)::pgflow.work_item)
   into v_rest
   from unnest(p_ids, p_read_counts) m(id, read_count)
@@ -2976,6 +3000,7 @@ begin
       when t.status <> 'queued' then 'ended'
       when (select r.status from pgflow.runs r where r.run_id = t.run_id) <> 'started' then 'ended'
       when (select x.status from pgflow.step_states x where x.run_id = t.run_id and x.step_slug = t.step_slug) in ('completed', 'failed', 'skipped') then 'ended'
+      when t.requeued_count > 0 and not p_takes_suspects then 'suspect'
       else 'busy' end as verdict
   ) v
   where m.id <> all (coalesce((select array_agg(c.msg_id) from unnest(p_claimed) c), '{}'));
@@ -2992,7 +3017,7 @@ begin
 
   return query
     select r.* from unnest(v_rest) r
-    where r.kind = 'unsupported' or (r.kind = 'stalled' and r.msg_id <> all (coalesce(v_recovered, '{}')));
+    where r.kind in ('unsupported', 'suspect') or (r.kind = 'stalled' and r.msg_id <> all (coalesce(v_recovered, '{}')));
 end $$;
 
 -- 40_run/_sign_wait_token.sql
@@ -3683,7 +3708,7 @@ comment on function pgflow.schedule_flow(text, text, text, jsonb) is
 -- the settlement takes cannot be part of a cycle.
 create function pgflow.settle_and_claim(
   worker_id uuid, reports jsonb, queue_name text, flow_slug text, qty integer, step_slug text default null,
-  on_unsupported text default 'skip')
+  on_unsupported text default 'skip', alone boolean default null)
 returns setof pgflow.work_item
 language plpgsql
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
@@ -3704,13 +3729,13 @@ begin
       from unnest(v_refused) r;
   end if;
   v_work := pgflow._claim(settle_and_claim.queue_name, settle_and_claim.flow_slug, settle_and_claim.step_slug,
-                          settle_and_claim.worker_id, qty, on_unsupported);
+                          settle_and_claim.worker_id, qty, on_unsupported, alone);
   if v_work is not null then
     return query select w.* from unnest(v_work) w;
   end if;
 end $$;
-comment on function pgflow.settle_and_claim(uuid, jsonb, text, text, integer, text, text) is
-  'settle_tasks and claim_tasks in one round trip. Rows by kind: claimed; refused (a report that was not accepted, with its reason); unsupported and halted (messages of others); stalled; worker (reason: why nothing was claimed).';
+comment on function pgflow.settle_and_claim(uuid, jsonb, text, text, integer, text, text, boolean) is
+  'settle_tasks and claim_tasks in one round trip. Rows by kind: claimed; refused (a report that was not accepted, with its reason); unsupported and halted (messages of others); stalled; suspect; worker (reason: why nothing was claimed). A suspect was put back since its worker had vanished, and may have been the cause: alone => false leaves them and tells of them; true, for a worker that holds nothing, claims one and nothing else; null, the default, makes no difference.';
 
 -- 40_run/settle_tasks.sql
 create function pgflow.settle_tasks(worker_id uuid, reports jsonb)
@@ -3876,7 +3901,7 @@ begin
   end if;
   return query
     select c.flow_slug, c.run_id, c.step_slug, c.input, c.msg_id, c.task_index, c.flow_input
-    from unnest(pgflow._claim_messages(v_queue, start_tasks.flow_slug, start_tasks.step_slug, start_tasks.worker_id, v_known, null, false)) c
+    from unnest(pgflow._claim_messages(v_queue, start_tasks.flow_slug, start_tasks.step_slug, start_tasks.worker_id, v_known, null, false, true)) c
     where c.kind = 'claimed';
 end $$;
 comment on function pgflow.start_tasks(text, bigint[], uuid, text, text) is
@@ -3924,20 +3949,6 @@ begin
   end if;
 end $$;
 
--- 50_recovery/_can_requeue.sql
--- Whether a stalled task may run again: it has attempts left and was not put back too often.
-create function pgflow._can_requeue(p_task pgflow.step_tasks)
-returns boolean
-language plpgsql stable
-as $$
-begin
-  return p_task.requeued_count < pgflow._setting('max_requeues')::integer
-    and p_task.attempts_count - p_task.attempts_forgiven < (
-      select coalesce(s.opt_max_attempts, f.opt_max_attempts)
-      from pgflow.steps s join pgflow.flows f on f.flow_slug = s.flow_slug
-      where s.flow_slug = p_task.flow_slug and s.step_slug = p_task.step_slug);
-end $$;
-
 -- 50_recovery/_expire_waits.sql
 -- Ends the waits of these runs that are due: a wait that timed out has failed, and when_exhausted says what follows. The
 -- caller holds the runs. Returns how many there were.
@@ -3968,6 +3979,77 @@ begin
   v_result := pgflow._exhaust_steps(v_expired);
   perform pgflow._advance(v_result.skipped_steps, null, v_result.failed_steps);
   return cardinality(v_expired);
+end $$;
+
+-- 50_recovery/_judge_stalled.sql
+-- Which stalled tasks run again, and which end. Beside others: the isolate or process of its worker held other tasks too, of which
+-- each may have brought it down; such an attempt is forgiven, and the task is claimed alone from then on (_claim_messages). What stalls
+-- alone has used up its attempt. A task with one attempt never runs twice, and none is put back more often than max_requeues.
+-- Only reads, and waits for nobody: recovery inside a claim asks as well.
+create function pgflow._judge_stalled(
+  p_tasks pgflow.step_tasks[], out requeued pgflow.step_tasks[], out ended pgflow.step_tasks[], out lone pgflow.step_tasks[])
+language plpgsql stable
+as $$
+declare
+  v_max_requeues integer := pgflow._setting('max_requeues')::integer;
+  v_workers uuid[];
+  v_queue text;
+  v_ids bigint[];
+  v_held jsonb := '[]';
+begin
+  if p_tasks is null then
+    return;
+  end if;
+  -- Those that lived with the workers of these tasks, themselves included.
+  v_workers := array(
+    select distinct w.worker_id
+    from unnest(p_tasks) t
+    join pgflow.workers o on o.worker_id = t.last_worker_id
+    join pgflow.workers w on coalesce(w.execution_id, w.worker_id) = coalesce(o.execution_id, o.worker_id));
+  for v_queue in
+    select distinct w.queue_name from pgflow.workers w where w.worker_id = any (v_workers)
+    union select t.queue_name from unnest(p_tasks) t order by 1
+  loop
+    begin
+      execute format('select array_agg(q.msg_id) from pgmq.%I q where q.read_ct > 0', pgmq.format_table_name(v_queue, 'q')) into v_ids;
+    exception when undefined_table then
+      continue;
+    end;
+    v_held := v_held || coalesce((
+      select jsonb_agg(jsonb_build_array(t.last_worker_id, t.run_id, t.step_slug, t.task_index))
+      from pgflow.step_tasks t
+      where t.queue_name = v_queue and t.message_id = any (v_ids) and t.message_id is not null
+        and t.status = 'started' and t.last_worker_id = any (v_workers)), '[]');
+  end loop;
+  -- And what an earlier look has found of them already.
+  v_held := v_held || coalesce((
+    select jsonb_agg(jsonb_build_array(a.worker_id, a.run_id, a.step_slug, a.task_index))
+    from pgflow.task_attempts a
+    where a.reason = 'stalled' and a.ended_at >= (select min(t.started_at) from unnest(p_tasks) t) and a.worker_id = any (v_workers)), '[]');
+
+  with held as (
+    select coalesce(w.execution_id, w.worker_id) as execution_id, count(distinct h.value - 0) as tasks
+    from jsonb_array_elements(v_held) h join pgflow.workers w on w.worker_id = (h.value ->> 0)::uuid
+    group by 1
+  ), judged as (
+    select t.task, coalesce((
+             select h.tasks > 1 from held h join pgflow.workers w on coalesce(w.execution_id, w.worker_id) = h.execution_id
+             where w.worker_id = (t.task).last_worker_id), false) as is_beside_others,
+           coalesce(s.opt_max_attempts, f.opt_max_attempts) as max_attempts
+    from (select u::pgflow.step_tasks as task from unnest(p_tasks) u) t
+    join pgflow.steps s on s.flow_slug = (t.task).flow_slug and s.step_slug = (t.task).step_slug
+    join pgflow.flows f on f.flow_slug = s.flow_slug
+  ), decided as (
+    select j.task, j.is_beside_others,
+           (j.task).requeued_count < v_max_requeues and j.max_attempts > 1
+             and (j.task).attempts_count - (j.task).attempts_forgiven < j.max_attempts + j.is_beside_others::integer as runs_again
+    from judged j
+  )
+  select array_agg(jsonb_populate_record(d.task, jsonb_build_object('attempts_forgiven', (d.task).attempts_forgiven + d.is_beside_others::integer)))
+           filter (where d.runs_again),
+         array_agg(d.task) filter (where not d.runs_again),
+         array_agg(d.task) filter (where not d.runs_again and not d.is_beside_others)
+  into requeued, ended, lone from decided d;
 end $$;
 
 -- 50_recovery/_lost_tasks.sql
@@ -4026,27 +4108,28 @@ returns integer
 language plpgsql
 as $$
 declare
-  v_tasks pgflow.step_tasks[];
-  v_ending pgflow.step_tasks[];
+  v_judged record;
   v_ended pgflow._ended_task[];
   v_skipped_steps pgflow._state[];
   v_failed_steps pgflow._failed_step[];
 begin
-  select array_agg(t) filter (where pgflow._can_requeue(t)), array_agg(t) filter (where not pgflow._can_requeue(t))
-  into v_tasks, v_ending from pgflow._stalled_tasks(p_run_ids) t;
+  v_judged := pgflow._judge_stalled((select array_agg(t) from pgflow._stalled_tasks(p_run_ids) t));
 
-  if v_ending is not null then
+  if v_judged.ended is not null then
     with kept as (
       insert into pgflow.task_attempts (run_id, step_slug, task_index, attempt, worker_id, started_at, ended_at, reason, error_message)
       select t.run_id, t.step_slug, t.task_index, t.attempts_count, t.last_worker_id, t.started_at, greatest(pgflow.clock(), t.started_at),
              'stalled', 'The worker did not report before the recovery boundary'
-      from unnest(v_ending) t
+      from unnest(v_judged.ended) t
       on conflict on constraint task_attempts_pkey do nothing
     ), changed as (
       update pgflow.step_tasks t set
         status = 'failed', failed_at = greatest(pgflow.clock(), t.queued_at, t.started_at), permanently_stalled_at = pgflow.clock(),
         error_message = format('Stalled: no report came back in %s attempts, the last started at %s', t.attempts_count - t.attempts_forgiven, t.started_at)
-      from unnest(v_ending) e
+          || case when t.requeued_count > 0 and exists (
+               select from unnest(v_judged.lone) l where l.run_id = t.run_id and l.step_slug = t.step_slug and l.task_index = t.task_index)
+             then '. Its worker vanished while it ran this task alone' else '' end
+      from unnest(v_judged.ended) e
       where t.run_id = e.run_id and t.step_slug = e.step_slug and t.task_index = e.task_index and t.status = 'started'
       returning row(t.flow_slug, t.run_id, t.step_slug, t.task_index, t.queue_name, t.message_id, null, t.error_message)::pgflow._ended_task as task
     )
@@ -4056,10 +4139,10 @@ begin
       perform pgflow._advance(v_skipped_steps, null, v_failed_steps);
     end if;
   end if;
-  if v_tasks is null then
+  if v_judged.requeued is null then
     return 0;
   end if;
-  return pgflow._requeue_tasks(v_tasks);
+  return pgflow._requeue_tasks(v_judged.requeued);
 end $$;
 
 -- 50_recovery/_requeue_stalled_messages.sql
@@ -4084,8 +4167,8 @@ begin
       where t.queue_name = p_queue_name and t.message_id = any (p_ids) and t.message_id is not null)
     order by r.run_id for no key update skip locked
   ) l;
-  select array_agg(t) into v_tasks from pgflow._stalled_tasks(v_runs) t
-  where t.queue_name = p_queue_name and t.message_id = any (p_ids) and pgflow._can_requeue(t);
+  v_tasks := (pgflow._judge_stalled((
+    select array_agg(t) from pgflow._stalled_tasks(v_runs) t where t.queue_name = p_queue_name and t.message_id = any (p_ids)))).requeued;
   if v_tasks is null then
     return null;
   end if;
@@ -4094,7 +4177,8 @@ begin
 end $$;
 
 -- 50_recovery/_requeue_tasks.sql
--- Puts stalled tasks back into their queues, at once; each attempt counts and is kept. The caller holds their runs.
+-- Puts stalled tasks back into their queues, at once, with as many attempts forgiven as the caller says; each attempt is kept. The caller
+-- holds their runs.
 create function pgflow._requeue_tasks(p_tasks pgflow.step_tasks[])
 returns integer
 language plpgsql
@@ -4110,7 +4194,7 @@ begin
     on conflict on constraint task_attempts_pkey do nothing
   ), changed as (
     update pgflow.step_tasks t set
-      status = 'queued', requeued_count = t.requeued_count + 1, last_requeued_at = pgflow.clock()
+      status = 'queued', requeued_count = t.requeued_count + 1, last_requeued_at = pgflow.clock(), attempts_forgiven = s.attempts_forgiven
     from unnest(p_tasks) s
     where t.run_id = s.run_id and t.step_slug = s.step_slug and t.task_index = s.task_index
       and t.status = 'started' and t.attempts_count = s.attempts_count

@@ -48,10 +48,12 @@ export interface Work {
   readonly halted: boolean
   /** Tasks past their recovery boundary that have no attempt left: `requeueStalledTasks` ends them. */
   readonly stalled: number
+  /** Tasks that were met and left, since a worker vanished while it ran them: they want to be claimed alone. */
+  readonly suspects: number
 }
 
 interface WorkItem {
-  kind: 'claimed' | 'refused' | 'unsupported' | 'halted' | 'stalled' | 'worker'
+  kind: 'claimed' | 'refused' | 'unsupported' | 'halted' | 'stalled' | 'suspect' | 'worker'
   flow_slug: string
   run_id: string
   step_slug: string
@@ -200,11 +202,14 @@ export class StarflowSql {
     stepSlug: string | null
     qty: number
     onUnsupported: 'skip' | 'halt'
+    /** `false` leaves suspects and tells of them; `true`, for a worker that holds nothing, claims one and nothing else. Default: takes all. */
+    alone?: boolean
   }): Promise<Work> {
     const items = await inOneRoundTrip<WorkItem>(this.#sql)`
       select * from pgflow.settle_and_claim(
         worker_id => ${call.workerId}, reports => ${reportsJson(call.reports)}::text::jsonb, queue_name => ${call.queueName},
-        flow_slug => ${call.flowSlug}, qty => ${call.qty}, step_slug => ${call.stepSlug}, on_unsupported => ${call.onUnsupported})`
+        flow_slug => ${call.flowSlug}, qty => ${call.qty}, step_slug => ${call.stepSlug}, on_unsupported => ${call.onUnsupported},
+        alone => ${call.alone === undefined ? null : String(call.alone)}::text::boolean)`
     return toWork(items)
   }
 
@@ -339,6 +344,7 @@ function toWork(items: readonly WorkItem[]): Work {
   let worker: WorkerState = 'running'
   let halted = false
   let stalled = 0
+  let suspects = 0
   for (const item of items) {
     switch (item.kind) {
       case 'claimed':
@@ -367,12 +373,15 @@ function toWork(items: readonly WorkItem[]): Work {
       case 'stalled':
         stalled += 1
         break
+      case 'suspect':
+        suspects += 1
+        break
       case 'worker':
         worker = item.reason as WorkerState
         break
     }
   }
-  return { worker, claimed, refused, unsupported, halted, stalled }
+  return { worker, claimed, refused, unsupported, halted, stalled, suspects }
 }
 
 function toUnsupported(item: WorkItem): UnsupportedMessage {

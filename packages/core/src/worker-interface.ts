@@ -49,6 +49,7 @@ export const WORKER_FUNCTIONS: readonly { readonly name: string; readonly args: 
       ['qty', 'integer'],
       ['step_slug', 'text'],
       ['on_unsupported', 'text'],
+      ['alone', 'boolean'],
     ],
   },
   {

@@ -161,6 +161,7 @@ describe('a visible message', () => {
       refused: [],
       unsupported: [],
       halted: false,
+      suspects: 0,
       stalled: 0,
     })
     expect(await flow.tasks(runId!)).toMatchObject([{ status: 'queued', attempts_count: 0 }])

@@ -401,7 +401,7 @@ const FUNCTIONS: Readonly<Record<string, readonly [parameters: string, returns: 
   ],
   settle_tasks: ['worker_id uuid, reports jsonb', 'SETOF pgflow.settled_report'],
   settle_and_claim: [
-    "worker_id uuid, reports jsonb, queue_name text, flow_slug text, qty integer, step_slug text = NULL, on_unsupported text = 'skip'",
+    "worker_id uuid, reports jsonb, queue_name text, flow_slug text, qty integer, step_slug text = NULL, on_unsupported text = 'skip', alone boolean = NULL",
     'SETOF pgflow.work_item',
   ],
   release_tasks: ['worker_id uuid, tasks jsonb', 'integer'],

@@ -42,7 +42,7 @@ export class FlowWork implements Work {
     return this.#queueName
   }
 
-  async settleAndClaim(reports: readonly AttemptReport[], qty: number): Promise<ClaimAnswer> {
+  async settleAndClaim(reports: readonly AttemptReport[], qty: number, alone: boolean): Promise<ClaimAnswer> {
     const { sql, workerId, settings } = this.#resources
     const { flowSlug, stepSlug } = this.#subscription
     return await sql.settleAndClaim({
@@ -53,6 +53,7 @@ export class FlowWork implements Work {
       stepSlug,
       qty,
       onUnsupported: settings.onUnsupportedMessage,
+      alone,
     })
   }
 

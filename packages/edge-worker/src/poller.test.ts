@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { FakeSql } from '../tests/support/fake-sql.ts'
 import type { WorkerEventBody } from './events.ts'
 import { Poller, type PollerOptions } from './poller.ts'
+import { Solitude } from './solitude.ts'
 import type { WorkSource } from './work.ts'
 import type { ClaimedTask, TaskReport, TaskToRelease } from './worker-sql.ts'
 
@@ -20,6 +21,7 @@ function setUp({
     pollIntervalMs: 20,
     maxPollIntervalMs: 1000,
     activeCount: () => active.length,
+    solitude: new Solitude(),
     onClaimed: (task) => active.push(task as ClaimedTask),
     onState: (state) => states.push(state),
     emit: (event) => events.push(event),

@@ -11,6 +11,7 @@ import {
   SETTLE_COALESCE_MS,
   UNSUPPORTED_WARNINGS_KEPT,
 } from './numbers.ts'
+import type { Cohabitant, Solitude } from './solitude.ts'
 import { type AttemptReport, failedReport, type TaskOutcome, type TaskToGiveBack } from './task-outcome.ts'
 import { Waker } from './waker.ts'
 import type { ClaimAnswer, ClaimedWork, RefusedReport, WorkSource } from './work.ts'
@@ -25,6 +26,8 @@ export interface PollerOptions {
   readonly maxPollIntervalMs: number
   /** How many handlers run now. */
   readonly activeCount: () => number
+  /** Shared by the workers of this isolate or process. */
+  readonly solitude: Solitude
   /** Takes a claimed task; called only while this poller claims. */
   readonly onClaimed: (task: ClaimedWork) => void
   /** A claim that was sent at this instant was answered: a sign of life that the database has. */
@@ -42,6 +45,9 @@ export interface PollerOptions {
  * Pace: at once when something finished or a full batch came, else 20 ms doubling to 1 s. A finished task waits a few
  * milliseconds for others, but only while others run and only until a handful have come.
  *
+ * Suspects: a task whose worker vanished while it ran it may have been the cause. It is claimed only while this isolate or process holds
+ * nothing else, and nothing else is claimed until it has ended: a crash then costs no neighbour.
+ *
  * Failures: reports stay until the database has answered them; a repeated one is refused there and changes nothing. A
  * report that the database cannot store is found by settling one by one, replaced by a failure, and at last left to
  * recovery: it never holds up the others.
@@ -55,6 +61,13 @@ export class Poller {
   #ended = false
   #failures = 0
   #sawStalled = false
+  /** `sought`: one was met; `held`: it is here, and nothing else is. */
+  #suspect: 'none' | 'sought' | 'held' = 'none'
+  #isClaiming = false
+  readonly #self: Cohabitant = {
+    isBusy: () => this.#isClaiming || this.#options.activeCount() > 0,
+    wake: () => this.#waker.wake(),
+  }
   #sawFailure = false
   /** Reports up to this count at the head of the queue may have arrived already. */
   #maybeArrived = 0
@@ -74,12 +87,14 @@ export class Poller {
 
   /** Starts the loop; again is fine. */
   start(): void {
-    this.#loop ??= this.#run()
+    this.#options.solitude.join(this.#self)
+    this.#loop ??= this.#run().finally(() => this.#options.solitude.leave(this.#self))
   }
 
   /** No claim begins after this; what a claim under way brings back is released. Settling goes on. */
   stopClaiming(): void {
     this.#claiming = false
+    if (this.#suspect === 'sought') this.#forgetSuspect()
     this.#waker.wake()
   }
 
@@ -91,6 +106,7 @@ export class Poller {
     if (outcome.kind === 'report') this.#reports.push(outcome.report)
     else if (outcome.kind === 'release') this.#releases.push(outcome.task)
     else if (outcome.accepted) this.acceptedReports++
+    this.#options.solitude.hasChanged()
     this.#waker.wake()
   }
 
@@ -149,14 +165,13 @@ export class Poller {
     if (this.#sawStalled) await this.#recoverStalled()
     // What woke us is seen below; only what comes later may cut the next pause.
     this.#waker.forget()
-    const free = this.#options.maxConcurrent - this.#options.activeCount()
-    const qty = this.#claiming ? Math.min(this.#options.batchSize, free) : 0
+    const qty = this.#claiming ? this.#wanted() : 0
     const settled = this.#reports.length
     const claimed = qty > 0 ? await this.#settleAndClaim(qty) : 0
     if (qty <= 0 && settled > 0) await this.#settle()
 
-    // Without a free slot, or when draining, only a finished task is news.
-    if (!this.#claiming || this.#options.activeCount() >= this.#options.maxConcurrent) return Number.POSITIVE_INFINITY
+    // Without a free slot, when draining, or about a suspect, only a finished task is news.
+    if (!this.#claiming || this.#wanted() <= 0) return Number.POSITIVE_INFINITY
     if (claimed > 0 || settled > 0) {
       this.#idleDelayMs = this.#options.pollIntervalMs
       return claimed === qty ? 0 : this.#idleDelayMs
@@ -166,9 +181,32 @@ export class Poller {
     return pauseMs
   }
 
+  /** How many tasks may be claimed now. */
+  #wanted(): number {
+    const { activeCount, batchSize, maxConcurrent, solitude } = this.#options
+    if (this.#suspect === 'held' && activeCount() === 0) this.#forgetSuspect()
+    if (solitude.isOfAnother(this.#self) || this.#suspect === 'held') return 0
+    if (this.#suspect === 'sought') return activeCount() === 0 && solitude.begin(this.#self) ? batchSize : 0
+    return Math.min(batchSize, maxConcurrent - activeCount())
+  }
+
+  #forgetSuspect(): void {
+    this.#suspect = 'none'
+    this.#options.solitude.end(this.#self)
+  }
+
   async #settleAndClaim(qty: number): Promise<number> {
     const sentAt = performance.now()
-    const answer = await this.#sendReports((reports) => this.#options.source.settleAndClaim(reports, qty))
+    const alone = this.#suspect === 'sought'
+    this.#isClaiming = true
+    const answer = await this.#sendReports((reports) =>
+      this.#options.source.settleAndClaim(reports, qty, alone),
+    ).finally(() => {
+      this.#isClaiming = false
+    })
+    if (alone && answer.claimed.length > 0) this.#suspect = 'held'
+    else if (alone) this.#forgetSuspect()
+    else if (answer.suspects > 0) this.#suspect = 'sought'
     if (answer.worker === 'running') this.#options.onAnswered?.(sentAt)
     for (const task of answer.claimed) {
       // The signal to stop may have come while the claim was under way.
@@ -179,6 +217,7 @@ export class Poller {
       }
     }
     this.#observe(answer)
+    this.#options.solitude.hasChanged()
     return answer.claimed.length
   }
 

@@ -39,7 +39,7 @@ export class QueueWork implements Work {
   async settleAndClaim(reports: readonly AttemptReport[], qty: number): Promise<ClaimAnswer> {
     const answer = await this.#tell(reports.map(this.#report), qty)
     for (const message of answer.claimed) this.#hold(message)
-    return { ...answer, unsupported: [], halted: false, stalled: 0 }
+    return { ...answer, unsupported: [], halted: false, stalled: 0, suspects: 0 }
   }
 
   async settle(reports: readonly AttemptReport[]): Promise<readonly RefusedReport[]> {

@@ -17,12 +17,14 @@ export interface ClaimAnswer {
   readonly halted: boolean
   /** How much was met that only {@link WorkSource.recoverStalled} can end. */
   readonly stalled: number
+  /** Tasks that were met and left: a worker vanished while it ran them, so that they are to be claimed alone. */
+  readonly suspects: number
 }
 
 /** Where a poller's work comes from and where its outcomes go. Each call is one round trip. */
 export interface WorkSource {
-  /** Settles reports and claims at most `qty`. */
-  settleAndClaim(reports: readonly AttemptReport[], qty: number): Promise<ClaimAnswer>
+  /** Settles reports and claims at most `qty`; `alone`: one suspect, and nothing else. */
+  settleAndClaim(reports: readonly AttemptReport[], qty: number, alone: boolean): Promise<ClaimAnswer>
   /** Settles reports; answers those that were refused. */
   settle(reports: readonly AttemptReport[]): Promise<readonly RefusedReport[]>
   release(items: readonly TaskToGiveBack[]): Promise<void>

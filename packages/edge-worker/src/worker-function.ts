@@ -7,6 +7,7 @@ import type { Platform } from './platform.ts'
 import { RefusedRequests } from './refused-requests.ts'
 import { isAuthorised } from './request-auth.ts'
 import { Sleeper } from './sleeper.ts'
+import { Solitude } from './solitude.ts'
 import { checkStepTimeouts } from './step-timeout-check.ts'
 import { type Subscription, subscriptionKey } from './subscription.ts'
 import { LazySupabaseClient } from './supabase-client.ts'
@@ -56,6 +57,7 @@ export class WorkerFunction {
   #functionName: string | null = null
   #isServing = false
   readonly #sleeper = new Sleeper()
+  readonly #solitude = new Solitude()
   readonly #refusals: RefusedRequests
   #shutdownReason: string | undefined
   #runningWorkers = 0
@@ -222,6 +224,7 @@ export class WorkerFunction {
       spareSql: connections.handlers === undefined ? undefined : connect(connections.handlers),
       supabase: this.#supabase,
       executionId: this.#executionId,
+      solitude: this.#solitude,
       logger,
     })
     entry.worker = worker

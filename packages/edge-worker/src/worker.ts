@@ -10,6 +10,7 @@ import { Lifecycle, type LifecycleState } from './lifecycle.ts'
 import { CLAIMING_PART_OF_LIFE, FAREWELL_MS, MAX_TIMER_MS, SHUTDOWN_GRACE_MS } from './numbers.ts'
 import type { Platform } from './platform.ts'
 import { Poller } from './poller.ts'
+import type { Solitude } from './solitude.ts'
 import { type Started, startUp } from './startup.ts'
 import type { Subscription } from './subscription.ts'
 import type { LazySupabaseClient } from './supabase-client.ts'
@@ -37,6 +38,8 @@ export interface WorkerOptions {
   readonly supabase: LazySupabaseClient
   /** The isolate or process in which it lives, as whoever runs that calls it. */
   readonly executionId: string
+  /** Shared by the workers of this isolate or process. */
+  readonly solitude: Solitude
   /** False when the fence has been told before, by the worker that this one follows. */
   readonly announcesFence?: boolean
   readonly logger: WorkerLogger
@@ -195,6 +198,7 @@ export class Worker {
       pollIntervalMs: settings.pollIntervalMs,
       maxPollIntervalMs: settings.maxPollIntervalMs,
       activeCount: () => this.#executor.activeCount,
+      solitude: this.#options.solitude,
       onClaimed: (task) => this.#executor.start(task),
       onAnswered: (sentAt) => this.#heartbeat?.claimed(sentAt),
       onState: (state) => this.#deprecate(state),

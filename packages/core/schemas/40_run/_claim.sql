@@ -1,8 +1,10 @@
 -- Reads messages and claims their tasks. Holds message rows (pgmq.read skips locked ones) and then task rows, which it
 -- takes with skip locked too: it never waits, so it is part of no deadlock. Locks no run or step; eligibility is
 -- checked on the locked task, and a run that ends meanwhile ends the task under its own lock.
+-- p_alone: false leaves suspects (see _claim_messages) and tells of them; true takes one of them and nothing else; null makes no difference.
 create function pgflow._claim(
-  p_queue_name text, p_flow_slug text, p_step_slug text, p_worker_id uuid, p_qty integer, p_on_unsupported text)
+  p_queue_name text, p_flow_slug text, p_step_slug text, p_worker_id uuid, p_qty integer, p_on_unsupported text,
+  p_alone boolean default null)
 returns pgflow.work_item[]
 language plpgsql
 as $$
@@ -10,6 +12,8 @@ declare
   v_route record;
   v_ids bigint[];
   v_read_counts integer[];
+  v_suspect bigint;
+  v_others bigint[];
 begin
   -- Its queue is being dropped: nothing to claim, and the next call is told so.
   if not pg_try_advisory_xact_lock_shared(pgflow._deletion_lock(p_flow_slug)) then
@@ -61,6 +65,19 @@ begin
       where t.run_id is null or t.flow_slug <> p_flow_slug or t.step_slug <> coalesce(p_step_slug, t.step_slug));
   end if;
 
+  if p_alone then
+    v_suspect := (
+      select min(t.message_id) from pgflow.step_tasks t
+      where t.queue_name = p_queue_name and t.message_id = any (v_ids) and t.message_id is not null
+        and t.status = 'queued' and t.requeued_count > 0);
+    v_others := array(select i.id from unnest(v_ids) i(id) where i.id is distinct from v_suspect order by 1);
+    perform pgflow.set_vt_batch(p_queue_name, v_others, array_fill(0, array[cardinality(v_others)]));
+    if v_suspect is null then
+      return null;
+    end if;
+    v_read_counts := array[v_read_counts[array_position(v_ids, v_suspect)]];
+    v_ids := array[v_suspect];
+  end if;
   return pgflow._claim_messages(p_queue_name, p_flow_slug, p_step_slug, p_worker_id, v_ids, v_read_counts,
-                                v_route.shortest = v_route.longest);
+                                v_route.shortest = v_route.longest, p_alone is distinct from false);
 end $$;

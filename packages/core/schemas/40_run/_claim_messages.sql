@@ -1,8 +1,11 @@
 -- Claims the tasks of messages that this transaction has read, and says what became of the other messages.
 -- p_are_hidden: the read has hidden them for effective timeout + 2 s already. p_read_counts null: the caller read them in
 -- another transaction and does not hold them, so that what is not claimed is left alone; touching it could wait.
+-- A suspect is a task that was put back since its worker had vanished: it may have been the cause. p_takes_suspects false: they are left
+-- in sight, and the worker is told of them.
 create function pgflow._claim_messages(
-  p_queue_name text, p_flow_slug text, p_step_slug text, p_worker_id uuid, p_ids bigint[], p_read_counts integer[], p_are_hidden boolean)
+  p_queue_name text, p_flow_slug text, p_step_slug text, p_worker_id uuid, p_ids bigint[], p_read_counts integer[], p_are_hidden boolean,
+  p_takes_suspects boolean)
 returns pgflow.work_item[]
 language plpgsql
 as $$
@@ -23,6 +26,7 @@ begin
         -- Says nothing new, but to Postgres 15 and 16: a plan that they make on empty tables looks for the queue alone, and would
         -- read every task that it ever had.
         and e.message_id between (select min(i.id) from unnest(p_ids) i(id)) and (select max(i.id) from unnest(p_ids) i(id))
+        and (e.requeued_count = 0 or p_takes_suspects)
         and e.status = 'queued' and e.flow_slug = p_flow_slug and (p_step_slug is null or e.step_slug = p_step_slug)
         -- scalar sub-select, not a join: the planner must not start from "the few active runs"
         and (select r.status from pgflow.runs r where r.run_id = e.run_id) = 'started'
@@ -57,7 +61,7 @@ begin
   end if;
   if p_read_counts is not null and coalesce(cardinality(v_claimed), 0) < cardinality(p_ids) then
     return v_claimed || array(
-      select u from pgflow._settle_unclaimed(p_queue_name, p_flow_slug, p_step_slug, p_ids, p_read_counts, v_claimed) u);
+      select u from pgflow._settle_unclaimed(p_queue_name, p_flow_slug, p_step_slug, p_ids, p_read_counts, v_claimed, p_takes_suspects) u);
   end if;
   return v_claimed;
 end $$;

@@ -4,9 +4,11 @@
 --   running        its task is started: hidden until the recovery boundary, which it does not move
 --   stalled        its task is started and past that boundary: recovered by this same call, or, where it has no attempt
 --                  left and so would end, told to the worker, which then calls requeue_stalled_tasks
+--   suspect        its task was put back, and this claim takes no such: left in sight, told to the worker
 --   busy           its task is queued, but somebody else has it locked: back in 5 s
 create function pgflow._settle_unclaimed(
-  p_queue_name text, p_flow_slug text, p_step_slug text, p_ids bigint[], p_read_counts integer[], p_claimed pgflow.work_item[])
+  p_queue_name text, p_flow_slug text, p_step_slug text, p_ids bigint[], p_read_counts integer[], p_claimed pgflow.work_item[],
+  p_takes_suspects boolean)
 returns setof pgflow.work_item
 language plpgsql
 as $$
@@ -21,6 +23,7 @@ begin
     case v.verdict
       when 'unsupported' then least(5 * power(2, least(m.read_count - 1, 10)), 300)::integer
       when 'running' then least(ceil(extract(epoch from v.boundary - pgflow.clock())), 2147483647)::integer
+      when 'suspect' then 0
       else 5 end, null)::pgflow.work_item)
   into v_rest
   from unnest(p_ids, p_read_counts) m(id, read_count)
@@ -37,6 +40,7 @@ begin
       when t.status <> 'queued' then 'ended'
       when (select r.status from pgflow.runs r where r.run_id = t.run_id) <> 'started' then 'ended'
       when (select x.status from pgflow.step_states x where x.run_id = t.run_id and x.step_slug = t.step_slug) in ('completed', 'failed', 'skipped') then 'ended'
+      when t.requeued_count > 0 and not p_takes_suspects then 'suspect'
       else 'busy' end as verdict
   ) v
   where m.id <> all (coalesce((select array_agg(c.msg_id) from unnest(p_claimed) c), '{}'));
@@ -53,5 +57,5 @@ begin
 
   return query
     select r.* from unnest(v_rest) r
-    where r.kind = 'unsupported' or (r.kind = 'stalled' and r.msg_id <> all (coalesce(v_recovered, '{}')));
+    where r.kind in ('unsupported', 'suspect') or (r.kind = 'stalled' and r.msg_id <> all (coalesce(v_recovered, '{}')));
 end $$;

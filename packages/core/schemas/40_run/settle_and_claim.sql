@@ -2,7 +2,7 @@
 -- the settlement takes cannot be part of a cycle.
 create function pgflow.settle_and_claim(
   worker_id uuid, reports jsonb, queue_name text, flow_slug text, qty integer, step_slug text default null,
-  on_unsupported text default 'skip')
+  on_unsupported text default 'skip', alone boolean default null)
 returns setof pgflow.work_item
 language plpgsql
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
@@ -23,10 +23,10 @@ begin
       from unnest(v_refused) r;
   end if;
   v_work := pgflow._claim(settle_and_claim.queue_name, settle_and_claim.flow_slug, settle_and_claim.step_slug,
-                          settle_and_claim.worker_id, qty, on_unsupported);
+                          settle_and_claim.worker_id, qty, on_unsupported, alone);
   if v_work is not null then
     return query select w.* from unnest(v_work) w;
   end if;
 end $$;
-comment on function pgflow.settle_and_claim(uuid, jsonb, text, text, integer, text, text) is
-  'settle_tasks and claim_tasks in one round trip. Rows by kind: claimed; refused (a report that was not accepted, with its reason); unsupported and halted (messages of others); stalled; worker (reason: why nothing was claimed).';
+comment on function pgflow.settle_and_claim(uuid, jsonb, text, text, integer, text, text, boolean) is
+  'settle_tasks and claim_tasks in one round trip. Rows by kind: claimed; refused (a report that was not accepted, with its reason); unsupported and halted (messages of others); stalled; suspect; worker (reason: why nothing was claimed). A suspect was put back since its worker had vanished, and may have been the cause: alone => false leaves them and tells of them; true, for a worker that holds nothing, claims one and nothing else; null, the default, makes no difference.';

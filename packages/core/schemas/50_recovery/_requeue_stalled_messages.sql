@@ -19,8 +19,8 @@ begin
       where t.queue_name = p_queue_name and t.message_id = any (p_ids) and t.message_id is not null)
     order by r.run_id for no key update skip locked
   ) l;
-  select array_agg(t) into v_tasks from pgflow._stalled_tasks(v_runs) t
-  where t.queue_name = p_queue_name and t.message_id = any (p_ids) and pgflow._can_requeue(t);
+  v_tasks := (pgflow._judge_stalled((
+    select array_agg(t) from pgflow._stalled_tasks(v_runs) t where t.queue_name = p_queue_name and t.message_id = any (p_ids)))).requeued;
   if v_tasks is null then
     return null;
   end if;

@@ -1,4 +1,5 @@
--- Puts stalled tasks back into their queues, at once; each attempt counts and is kept. The caller holds their runs.
+-- Puts stalled tasks back into their queues, at once, with as many attempts forgiven as the caller says; each attempt is kept. The caller
+-- holds their runs.
 create function pgflow._requeue_tasks(p_tasks pgflow.step_tasks[])
 returns integer
 language plpgsql
@@ -14,7 +15,7 @@ begin
     on conflict on constraint task_attempts_pkey do nothing
   ), changed as (
     update pgflow.step_tasks t set
-      status = 'queued', requeued_count = t.requeued_count + 1, last_requeued_at = pgflow.clock()
+      status = 'queued', requeued_count = t.requeued_count + 1, last_requeued_at = pgflow.clock(), attempts_forgiven = s.attempts_forgiven
     from unnest(p_tasks) s
     where t.run_id = s.run_id and t.step_slug = s.step_slug and t.task_index = s.task_index
       and t.status = 'started' and t.attempts_count = s.attempts_count

@@ -107,7 +107,7 @@ export class FakeSql implements WorkerSql {
     this.#settle(call.reports)
     const claimed = this.workerState === 'running' ? this.queue.splice(0, call.qty) : []
     this.#called('settleAndClaim')
-    return { worker: this.workerState, claimed, refused: [], unsupported: [], halted: false, stalled: 0 }
+    return { worker: this.workerState, claimed, refused: [], unsupported: [], halted: false, stalled: 0, suspects: 0 }
   }
 
   async settleTasks(_workerId: string, reports: readonly TaskReport[]) {
