@@ -5,7 +5,15 @@ const TOPICS: Readonly<Record<string, readonly string[]>> = {
   'Starting runs': [
     ...['start_flow', 'start_flows', 'start_flow_with_states', 'schedule_flow', 'unschedule_flow', 'new_run_id'],
   ],
-  'Watching and steering runs': ['get_run_with_states', 'cancel_run', 'retry_run', 'pause_flow', 'resume_flow'],
+  'Watching and steering runs': [
+    'get_run_with_states',
+    'cancel_run',
+    'cancel_runs',
+    'retry_run',
+    'retry_runs',
+    'pause_flow',
+    'resume_flow',
+  ],
   'Durable waits': ['issue_wait_token', 'resume_wait', 'open_waits'],
   'Defining flows': [
     ...[

@@ -110,8 +110,8 @@ export const DISTURBANCES: Readonly<Record<string, Disturbance>> = {
     lots: 2,
     async disturb({ sql, tally }) {
       const rows = await sql`
-        select pgflow.cancel_run(r.run_id, 'soak') from (
-          select run_id from pgflow.runs where status = 'started' order by random() limit 2) r`
+        select from pgflow.cancel_runs(array(
+          select run_id from pgflow.runs where status = 'started' order by random() limit 2), 'soak')`
       tally.add('runs cancelled', rows.length)
     },
   },
@@ -119,8 +119,8 @@ export const DISTURBANCES: Readonly<Record<string, Disturbance>> = {
     lots: 3,
     async disturb({ sql, tally }) {
       const rows = await sql`
-        select pgflow.retry_run(r.run_id) from (
-          select run_id from pgflow.runs where status in ('failed', 'cancelled') order by random() limit 3) r`
+        select from pgflow.retry_runs(array(
+          select run_id from pgflow.runs where status in ('failed', 'cancelled') order by random() limit 3))`
       tally.add('runs retried', rows.length)
     },
   },

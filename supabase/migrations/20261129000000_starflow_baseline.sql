@@ -735,8 +735,12 @@ declare
   v_queues text[] := pgflow._flow_queues(p_flow_slug);
 begin
   update pgflow.workers w set deprecated_at = pgflow.clock()
-  where lower(w.queue_name) = any (v_queues)
-    and w.deprecated_at is null and w.stopped_at is null;
+  from (
+    select x.worker_id from pgflow.workers x
+    where lower(x.queue_name) = any (v_queues) and x.deprecated_at is null and x.stopped_at is null
+    order by x.worker_id for no key update
+  ) told
+  where w.worker_id = told.worker_id;
   return (select count(*) from pgflow.workers w
           where lower(w.queue_name) = any (v_queues)
             and pgflow._heartbeat_is_fresh(w));
@@ -2448,6 +2452,18 @@ create trigger keep_definition after delete on pgflow.steps referencing old tabl
 create trigger keep_definition after delete on pgflow.deps referencing old table as gone for each statement execute function pgflow._keep_definition();
 create trigger keep_definition_truncated after truncate on pgflow.flows for each statement execute function pgflow._keep_definition();
 
+-- 40_run/_lock_changeable_runs.sql
+-- Locks those of the runs that the caller may change, and returns their ids in the order in which all callers lock runs.
+create function pgflow._lock_changeable_runs(p_run_ids uuid[])
+returns uuid[]
+language plpgsql
+as $$
+begin
+  return array(
+    select r.run_id from pgflow.runs r where r.run_id = any (p_run_ids) and pgflow._may_change(r.owner)
+    order by r.run_id for no key update);
+end $$;
+
 -- 40_run/_map_source.sql
 -- The array a map step runs over: the output of its only dependency, or the run's input.
 create function pgflow._map_source(p_flow_slug text, p_run_id uuid, p_step_slug text)
@@ -3362,6 +3378,22 @@ end $$;
 comment on function pgflow.cancel_run(uuid, text) is
   'Cancels a started run: its unfinished tasks and messages end with it, and no late report revives them. Returns the run as it is; one that has ended stays as it ended.';
 
+-- 40_run/cancel_runs.sql
+-- All runs are locked first, in the order of their ids, as every call does that takes many.
+create function pgflow.cancel_runs(run_ids uuid[], reason text default null)
+returns setof pgflow.runs
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set enable_mergejoin = off set jit = off
+as $$
+begin
+  return query
+    select c.* from unnest(pgflow._lock_changeable_runs(cancel_runs.run_ids)) u(run_id)
+    cross join lateral pgflow.cancel_run(u.run_id, cancel_runs.reason) c;
+end $$;
+comment on function pgflow.cancel_runs(uuid[], text) is
+  'cancel_run for many runs in one transaction, whatever their order. Use it instead of calling cancel_run for each row of a query, which takes the runs in the order of that query: two such calls, or one and a worker, could wait for each other. Returns the runs that are there and that the caller may change, by their ids.';
+
 -- 40_run/cascade_complete_taskless_steps.sql
 create function pgflow.cascade_complete_taskless_steps(run_id uuid)
 returns integer
@@ -3672,6 +3704,22 @@ end $$;
 comment on function pgflow.retry_run(uuid) is
   'Starts a failed or cancelled run again where it stopped: completed steps and map elements keep their outputs. Returns the run; any other run is returned as it is.';
 
+-- 40_run/retry_runs.sql
+-- All runs are locked first, in the order of their ids, as every call does that takes many.
+create function pgflow.retry_runs(run_ids uuid[])
+returns setof pgflow.runs
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set enable_mergejoin = off set jit = off
+as $$
+begin
+  return query
+    select c.* from unnest(pgflow._lock_changeable_runs(retry_runs.run_ids)) u(run_id)
+    cross join lateral pgflow.retry_run(u.run_id) c;
+end $$;
+comment on function pgflow.retry_runs(uuid[]) is
+  'retry_run for many runs in one transaction, whatever their order: see cancel_runs. Returns the runs that are there and that the caller may change, by their ids.';
+
 -- 40_run/schedule_flow.sql
 -- A pg_cron job that starts runs. With the rights of its owner, to whom the jobs belong: the server's role may not use pg_cron.
 -- The command is of one form only, and a job of that name that does something else is left alone.
@@ -3818,6 +3866,7 @@ as $$
 declare
   v_inputs jsonb[];
   v_run_ids uuid[];
+  v_ordered_ids uuid[];
   v_started uuid[];
 begin
   if jsonb_typeof(inputs) is distinct from 'array' then
@@ -3841,7 +3890,14 @@ begin
   if v_inputs is null then
     return;
   end if;
-  v_started := array(select s from pgflow._start_runs(start_flows.flow_slug, v_run_ids, v_inputs) s);
+  if start_flows.run_ids is null then
+    v_started := array(select s from pgflow._start_runs(start_flows.flow_slug, v_run_ids, v_inputs) s);
+  else
+    -- Ids that others may ask for at the same time are inserted in their order: of two starts one waits for the other.
+    select array_agg(u.run_id order by u.run_id, u.ordinal), array_agg(u.input order by u.run_id, u.ordinal) into v_ordered_ids, v_inputs
+    from unnest(v_run_ids, v_inputs) with ordinality u(run_id, input, ordinal);
+    v_started := array(select s from pgflow._start_runs(start_flows.flow_slug, v_ordered_ids, v_inputs) s);
+  end if;
   if cardinality(v_started) < cardinality(v_run_ids) then
     perform pgflow._check_run_ids(start_flows.flow_slug, array(select u from unnest(v_run_ids) u except select s from unnest(v_started) s));
   end if;
@@ -4847,21 +4903,6 @@ begin
   return query select f.* from pgflow.worker_functions f where f.function_name = any (p_function_names) order by f.function_name;
 end $$;
 
--- 60_worker/_messages_without_task.sql
-create function pgflow._messages_without_task(p_queue_name text)
-returns table (msg_id bigint, read_ct integer, enqueued_at timestamptz, vt timestamptz)
-language plpgsql stable
-as $$
-begin
-  return query execute format(
-    'select q.msg_id, q.read_ct::integer, q.enqueued_at, q.vt from pgmq.%I q
-     where not exists (select from pgflow.step_tasks t where t.queue_name = $1 and t.message_id = q.msg_id and t.message_id is not null)
-     order by q.msg_id',
-    pgmq.format_table_name(p_queue_name, 'q')) using p_queue_name;
-exception when undefined_table then
-  return;
-end $$;
-
 -- 60_worker/_ping_answer.sql
 -- What pg_net has kept of the answer to a ping; all null where nothing came yet, it is pruned already, or nobody may see it; and
 -- after a crash, when an answer under this id is one to another request.
@@ -4982,7 +5023,7 @@ end $$;
 -- 60_worker/_queue_troubles.sql
 -- What is wrong in a queue, as far as cheap looks tell. waiting_age: how long the message that is visible for longest could have been
 -- taken. Stalled: of the ten thousand oldest messages those that were read before and are visible again, and whose task was started and is
--- past its recovery boundary. Unsupported: of the thousand oldest messages, those that no task knows; null of a queue without a flow, where none has one.
+-- past its recovery boundary. Unsupported: of the thousand oldest messages, those that none of its workers takes, since no task of its steps has them; null of a queue without a flow.
 create function pgflow._queue_troubles(
   p_queue_name text, p_has_routes boolean, out waiting_age interval, out stalled integer, out unsupported integer)
 returns record
@@ -5000,7 +5041,8 @@ begin
                and t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) < pgflow.clock()),
             (select count(*) from (select m.msg_id from pgmq.%1$I m order by m.msg_id limit 1000) q
              where $2 and not exists (
-               select from pgflow.step_tasks t where t.queue_name = $1 and t.message_id = q.msg_id and t.message_id is not null))',
+               select from pgflow.step_tasks t join pgflow._routes s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
+               where t.queue_name = $1 and t.message_id = q.msg_id and t.message_id is not null and s.queue_name = $1))',
     pgmq.format_table_name(p_queue_name, 'q')) into waiting_age, stalled, unsupported using p_queue_name, p_has_routes, clock_timestamp();
   if not p_has_routes then
     unsupported := null;
@@ -5076,6 +5118,24 @@ as $$
   select case when p_failed_starts > 0 then least(interval '5 minutes', p_debounce * power(2, least(p_failed_starts, 10) - 1))
               else interval '0' end
 $$;
+
+-- 60_worker/_unsupported_messages.sql
+-- Messages of a queue that none of its workers takes: no task has them, or that of a step which this queue does not serve.
+create function pgflow._unsupported_messages(p_queue_name text)
+returns table (msg_id bigint, read_ct integer, enqueued_at timestamptz, vt timestamptz, flow_slug text, run_id uuid, step_slug text, task_index integer)
+language plpgsql stable
+as $$
+begin
+  return query execute format(
+    'select q.msg_id, q.read_ct::integer, q.enqueued_at, q.vt, t.flow_slug, t.run_id, t.step_slug, t.task_index
+     from pgmq.%I q
+     left join pgflow.step_tasks t on t.queue_name = $1 and t.message_id = q.msg_id and t.message_id is not null
+     where not exists (select from pgflow._routes s where s.flow_slug = t.flow_slug and s.step_slug = t.step_slug and s.queue_name = $1)
+     order by q.msg_id',
+    pgmq.format_table_name(p_queue_name, 'q')) using p_queue_name;
+exception when undefined_table then
+  return;
+end $$;
 
 -- 60_worker/_vault_secret.sql
 -- A secret by name; null where it is missing, blank, unreadable or where there is no Vault. White space around it, which a
@@ -5159,7 +5219,12 @@ declare
   v_count integer;
 begin
   update pgflow.workers w set deprecated_at = pgflow.clock()
-  where w.function_name = any (deprecate_workers.function_names) and w.stopped_at is null and w.deprecated_at is null;
+  from (
+    select x.worker_id from pgflow.workers x
+    where x.function_name = any (deprecate_workers.function_names) and x.stopped_at is null and x.deprecated_at is null
+    order by x.worker_id for no key update
+  ) told
+  where w.worker_id = told.worker_id;
   get diagnostics v_count = row_count;
   return v_count;
 end $$;
@@ -5723,11 +5788,12 @@ comment on function pgflow.track_worker_function(text, text) is 'Makes a worker 
 
 -- 60_worker/unsupported_messages.sql
 create view pgflow.unsupported_messages as
-  select q.queue_name, m.msg_id as message_id, m.read_ct as read_count, m.enqueued_at, m.vt as visible_at
+  select q.queue_name, m.msg_id as message_id, m.read_ct as read_count, m.enqueued_at, m.vt as visible_at,
+         m.flow_slug, m.run_id, m.step_slug, m.task_index
   -- In the order in which a deletion drops them: else each could wait for a queue that the other has.
   from (select distinct s.queue_name from pgflow._routes s order by s.queue_name) q
-  cross join lateral pgflow._messages_without_task(q.queue_name) m;
-comment on view pgflow.unsupported_messages is 'Messages in Starflow''s queues that no task knows, without their bodies: sent by hand, or left by something else.';
+  cross join lateral pgflow._unsupported_messages(q.queue_name) m;
+comment on view pgflow.unsupported_messages is 'Messages in Starflow''s queues that no worker takes, without their bodies: those that no task knows, sent by hand or left by something else, and those whose task (flow_slug, run_id, step_slug, task_index) is of a step that another queue serves. The latter are in liveness_audit too, and repair_liveness() moves them.';
 
 -- 60_worker/version_drain.sql
 create view pgflow.version_drain as
@@ -9384,7 +9450,8 @@ set search_path = pg_catalog, pg_temp
 as $$
   values ('pgflow.start_flow(text, jsonb, uuid, text, timestamptz)'::regprocedure), ('pgflow.start_flows(text, jsonb, uuid[])'),
          ('pgflow.start_flow_with_states(text, jsonb, uuid)'), ('pgflow.get_run_with_states(uuid)'),
-         ('pgflow.cancel_run(uuid, text)'), ('pgflow.retry_run(uuid)'), ('pgflow.resume_wait(text, jsonb)'),
+         ('pgflow.cancel_run(uuid, text)'), ('pgflow.cancel_runs(uuid[], text)'), ('pgflow.retry_run(uuid)'), ('pgflow.retry_runs(uuid[])'),
+         ('pgflow.resume_wait(text, jsonb)'),
          ('pgflow._caller_id()'), ('pgflow._may_watch(text)')
 $$;
 

@@ -324,6 +324,30 @@ describe('starflow queues unsupported', () => {
     expect(await sql`select msg_id from pgmq.q_orders__a`).toEqual([{ msg_id: '1' }])
     expect(await sql`select msg_id from pgmq.a_orders__a`).toEqual([{ msg_id: '2' }])
   })
+
+  test('lists the message of a task that lies in the queue of another step, and so do doctor, overview and queues list; repair mends it', async () => {
+    const [runId] = await core.startFlows('orders', [1])
+    await sql`
+      with moved as (select pgmq.send('orders__b', '{}') as id)
+      update pgflow.step_tasks set queue_name = 'orders__b', message_id = moved.id from moved where run_id = ${runId!} and step_slug = 'a'`
+    const task = { flowSlug: 'orders', stepSlug: 'a', runId }
+    const reason = 'queued in queue orders__b, but its step is served from queue orders__a'
+    const { result } = await run('queues', 'unsupported', '--archive')
+    expect(result.messages).toContainEqual(expect.objectContaining({ queueName: 'orders__b', task }))
+    expect(await sql.unsafe(`select from pgmq.q_orders__b`)).toHaveLength(1)
+    expect((await text('queues', 'unsupported')).stdout).toContain('npx starflow repair')
+    expect((await text('doctor')).stdout).toContain(reason)
+    expect((await text('overview')).stdout).toContain(reason)
+    expect((await run('queues', 'list')).result.queues).toContainEqual(
+      expect.objectContaining({ queueName: 'orders__b', unsupported: 1 }),
+    )
+    expect((await run('repair')).exitCode).toBe(0)
+    expect(await sql`select * from pgflow.unsupported_messages where run_id is not null`).toEqual([])
+    expect(await sql`select * from pgflow.liveness_audit`).toEqual([])
+    expect(await sql`select queue_name from pgflow.step_tasks where run_id = ${runId!}`).toEqual([
+      { queue_name: 'orders__a' },
+    ])
+  })
 })
 
 describe('starflow queues redrive', () => {

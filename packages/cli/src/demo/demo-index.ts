@@ -7,8 +7,8 @@ import type { Sql } from 'postgres'
 export async function forgetEarlierDemos(sql: Sql, flowSlug: string): Promise<void> {
   await sql`
     select count(*)
-    from (select run_id from pgflow.runs where flow_slug = ${flowSlug} and status = 'started' order by run_id) as left_open
-    cross join lateral pgflow.cancel_run(left_open.run_id, 'A new demo has started.')
+    from pgflow.cancel_runs(
+      array(select run_id from pgflow.runs where flow_slug = ${flowSlug} and status = 'started'), 'A new demo has started.')
   `
   await sql`delete from demo.documents`
 }

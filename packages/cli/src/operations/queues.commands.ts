@@ -13,6 +13,8 @@ interface UnsupportedRow {
   readonly readCount: number
   readonly enqueuedAt: Date
   readonly visibleAt: Date
+  /** Its task, which another queue serves; null where no task knows the message. */
+  readonly task: { readonly flowSlug: string; readonly stepSlug: string; readonly runId: string } | null
 }
 
 interface DeadLetterRow {
@@ -159,6 +161,7 @@ async function runUnsupported(options: UnsupportedOptions, output: Output): Prom
         { title: 'read', align: 'right' },
         { title: 'since' },
         { title: 'visible at' },
+        { title: 'task' },
       ],
       messages.map((each) => [
         each.queueName,
@@ -166,11 +169,18 @@ async function runUnsupported(options: UnsupportedOptions, output: Output): Prom
         `${each.readCount}×`,
         each.enqueuedAt.toISOString(),
         each.visibleAt.toISOString(),
+        each.task === null ? 'none' : `${each.task.flowSlug}.${each.task.stepSlug} of run ${each.task.runId}`,
       ]),
     )
-    for (const line of messages.length === 0 ? ['Every message belongs to a task.'] : lines) output.line(line)
+    for (const line of messages.length === 0 ? ['Every message belongs to a task that its queue serves.'] : lines)
+      output.line(line)
     if (willArchive) output.line(`\n${archived} archived. They are kept in pgmq.a_<queue>.`)
     else if (messages.length > 0 && options.archive === true) output.line('\nWould be archived. Nothing was changed.')
+    if (messages.some(({ task }) => task !== null)) {
+      output.line(
+        '\nMessages with a task are not archived. They go to the queue of their step with: npx starflow repair',
+      )
+    }
   })
 }
 
@@ -192,7 +202,8 @@ async function requireFlowQueue(sql: Sql, queueName: string): Promise<void> {
 async function readUnsupported(sql: Sql, queueName?: string): Promise<UnsupportedRow[]> {
   return await sql<UnsupportedRow[]>`
     select queue_name as "queueName", message_id::text as "messageId", read_count as "readCount",
-           enqueued_at as "enqueuedAt", visible_at as "visibleAt"
+           enqueued_at as "enqueuedAt", visible_at as "visibleAt",
+           case when run_id is not null then jsonb_build_object('flowSlug', flow_slug, 'stepSlug', step_slug, 'runId', run_id) end as task
     from pgflow.unsupported_messages
     where ${queueName ?? null}::text is null or queue_name = lower(${queueName ?? null})
     order by queue_name, message_id`
@@ -205,7 +216,7 @@ async function archive(sql: Sql, messages: readonly UnsupportedRow[]): Promise<n
     const rows = await sql`
       select pgmq.archive(${queueName}, array(
         select message_id from pgflow.unsupported_messages
-        where queue_name = ${queueName} and message_id = any (${ids}::bigint[])))`
+        where queue_name = ${queueName} and message_id = any (${ids}::bigint[]) and run_id is null))`
     count += rows.length
   }
   return count

@@ -9,8 +9,12 @@ declare
   v_queues text[] := pgflow._flow_queues(p_flow_slug);
 begin
   update pgflow.workers w set deprecated_at = pgflow.clock()
-  where lower(w.queue_name) = any (v_queues)
-    and w.deprecated_at is null and w.stopped_at is null;
+  from (
+    select x.worker_id from pgflow.workers x
+    where lower(x.queue_name) = any (v_queues) and x.deprecated_at is null and x.stopped_at is null
+    order by x.worker_id for no key update
+  ) told
+  where w.worker_id = told.worker_id;
   return (select count(*) from pgflow.workers w
           where lower(w.queue_name) = any (v_queues)
             and pgflow._heartbeat_is_fresh(w));

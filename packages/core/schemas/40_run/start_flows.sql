@@ -7,6 +7,7 @@ as $$
 declare
   v_inputs jsonb[];
   v_run_ids uuid[];
+  v_ordered_ids uuid[];
   v_started uuid[];
 begin
   if jsonb_typeof(inputs) is distinct from 'array' then
@@ -30,7 +31,14 @@ begin
   if v_inputs is null then
     return;
   end if;
-  v_started := array(select s from pgflow._start_runs(start_flows.flow_slug, v_run_ids, v_inputs) s);
+  if start_flows.run_ids is null then
+    v_started := array(select s from pgflow._start_runs(start_flows.flow_slug, v_run_ids, v_inputs) s);
+  else
+    -- Ids that others may ask for at the same time are inserted in their order: of two starts one waits for the other.
+    select array_agg(u.run_id order by u.run_id, u.ordinal), array_agg(u.input order by u.run_id, u.ordinal) into v_ordered_ids, v_inputs
+    from unnest(v_run_ids, v_inputs) with ordinality u(run_id, input, ordinal);
+    v_started := array(select s from pgflow._start_runs(start_flows.flow_slug, v_ordered_ids, v_inputs) s);
+  end if;
   if cardinality(v_started) < cardinality(v_run_ids) then
     perform pgflow._check_run_ids(start_flows.flow_slug, array(select u from unnest(v_run_ids) u except select s from unnest(v_started) s));
   end if;

@@ -1,6 +1,6 @@
 -- What is wrong in a queue, as far as cheap looks tell. waiting_age: how long the message that is visible for longest could have been
 -- taken. Stalled: of the ten thousand oldest messages those that were read before and are visible again, and whose task was started and is
--- past its recovery boundary. Unsupported: of the thousand oldest messages, those that no task knows; null of a queue without a flow, where none has one.
+-- past its recovery boundary. Unsupported: of the thousand oldest messages, those that none of its workers takes, since no task of its steps has them; null of a queue without a flow.
 create function pgflow._queue_troubles(
   p_queue_name text, p_has_routes boolean, out waiting_age interval, out stalled integer, out unsupported integer)
 returns record
@@ -18,7 +18,8 @@ begin
                and t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) < pgflow.clock()),
             (select count(*) from (select m.msg_id from pgmq.%1$I m order by m.msg_id limit 1000) q
              where $2 and not exists (
-               select from pgflow.step_tasks t where t.queue_name = $1 and t.message_id = q.msg_id and t.message_id is not null))',
+               select from pgflow.step_tasks t join pgflow._routes s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
+               where t.queue_name = $1 and t.message_id = q.msg_id and t.message_id is not null and s.queue_name = $1))',
     pgmq.format_table_name(p_queue_name, 'q')) into waiting_age, stalled, unsupported using p_queue_name, p_has_routes, clock_timestamp();
   if not p_has_routes then
     unsupported := null;

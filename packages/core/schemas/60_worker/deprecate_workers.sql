@@ -7,7 +7,12 @@ declare
   v_count integer;
 begin
   update pgflow.workers w set deprecated_at = pgflow.clock()
-  where w.function_name = any (deprecate_workers.function_names) and w.stopped_at is null and w.deprecated_at is null;
+  from (
+    select x.worker_id from pgflow.workers x
+    where x.function_name = any (deprecate_workers.function_names) and x.stopped_at is null and x.deprecated_at is null
+    order by x.worker_id for no key update
+  ) told
+  where w.worker_id = told.worker_id;
   get diagnostics v_count = row_count;
   return v_count;
 end $$;

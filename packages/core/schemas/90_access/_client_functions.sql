@@ -6,6 +6,7 @@ set search_path = pg_catalog, pg_temp
 as $$
   values ('pgflow.start_flow(text, jsonb, uuid, text, timestamptz)'::regprocedure), ('pgflow.start_flows(text, jsonb, uuid[])'),
          ('pgflow.start_flow_with_states(text, jsonb, uuid)'), ('pgflow.get_run_with_states(uuid)'),
-         ('pgflow.cancel_run(uuid, text)'), ('pgflow.retry_run(uuid)'), ('pgflow.resume_wait(text, jsonb)'),
+         ('pgflow.cancel_run(uuid, text)'), ('pgflow.cancel_runs(uuid[], text)'), ('pgflow.retry_run(uuid)'), ('pgflow.retry_runs(uuid[])'),
+         ('pgflow.resume_wait(text, jsonb)'),
          ('pgflow._caller_id()'), ('pgflow._may_watch(text)')
 $$;
