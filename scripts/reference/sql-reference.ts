@@ -113,6 +113,8 @@ const TOPICS: Readonly<Record<string, readonly string[]>> = {
       'set_mirroring',
       'take_outbox',
       'mark_outbox_applied',
+      'refuse_outbox',
+      'list_refused_outbox',
       'prune_outbox',
       'outbox_lag',
       'recent_runs',

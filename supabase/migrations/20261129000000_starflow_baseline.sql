@@ -5885,7 +5885,7 @@ create table starflow.workflow_runs (
   constraint workflow_runs_claimed_is_held check (claim_state <> 'claimed' or leased_by is not null),
   constraint workflow_runs_queued_since_when check (claim_state <> 'queued' or (queued_at is not null and available_at is not null)),
   constraint workflow_runs_paused_nodes_only_while_paused check ((status = 'paused') = (paused_nodes is not null)),
-  constraint workflow_runs_checkpoint_only_of_open_run check (checkpoint_json is null or status not in ('success', 'error', 'cancelled')),
+  constraint workflow_runs_checkpoint_only_while_paused check (checkpoint_json is null or status = 'paused'),
   constraint workflow_runs_output_only_of_success check (output is null or status = 'success'),
   constraint workflow_runs_error_only_of_error check ((status = 'error') = (error is not null)),
   constraint workflow_runs_cancelled_at_matches_status check ((status = 'cancelled') = (cancelled_at is not null)),
@@ -6002,6 +6002,9 @@ create table starflow.workflow_runners (
   capacity integer not null,
   definition_ids uuid[] not null default '{}',
   live_until timestamptz not null,
+  is_accepting boolean not null default true,
+  refused_flows jsonb not null default '{}',
+  workspace_id text,
   last_heartbeat timestamptz not null,
   started_at timestamptz not null default now(),
   constraint workflow_runners_pkey primary key (runner_id),
@@ -6009,6 +6012,9 @@ create table starflow.workflow_runners (
 );
 comment on table starflow.workflow_runners is 'Runners as they announce themselves with each heartbeat. Nothing is decided by it: it tells which queued runs nobody serves, and why.';
 comment on column starflow.workflow_runners.definition_ids is 'The definitions that its code has.';
+comment on column starflow.workflow_runners.is_accepting is 'False while it drains, or its claims are not answered: it serves no further run.';
+comment on column starflow.workflow_runners.refused_flows is 'Flows of its code that it cannot execute, by slug, and why.';
+comment on column starflow.workflow_runners.workspace_id is 'The workspace under which it reports (MESH_WORKSPACE); null: it said none.';
 comment on column starflow.workflow_runners.live_until is 'Until when it counts as live without another heartbeat.';
 
 create table starflow.worker_jobs (
@@ -6209,6 +6215,16 @@ returns boolean
 language sql immutable
 return p_status in ('success', 'error', 'cancelled');
 
+-- 70_engine/_has_wait.sql
+-- Whether the flow has a wait step of this name. A run that is tied to no definition says nothing of its steps: then any may be one.
+create function starflow._has_wait(p_definition_id uuid, p_node_id text)
+returns boolean
+language sql stable
+set search_path = pg_catalog, pg_temp
+return p_definition_id is null or exists (
+  select from starflow.workflow_definitions d, jsonb_array_elements(d.shape -> 'steps') s
+  where d.id = p_definition_id and s ->> 'slug' = p_node_id and s ->> 'stepType' = 'wait');
+
 -- 70_engine/_has_wait_over.sql
 -- Whether one of the waits that the run was paused for has its payload, or its timeout, already: one that ended while the run was still held
 -- has queued nothing. The caller holds the row.
@@ -6235,6 +6251,22 @@ create function starflow._iso(p_at timestamptz)
 returns text
 language sql stable
 return to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
+
+-- 70_engine/_keep_events.sql
+-- Whatever key or role comes: what happened has happened. Events go with their run, or when old runs are pruned.
+create function starflow._keep_events()
+returns trigger
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if tg_op = 'UPDATE' or (pg_trigger_depth() = 1 and coalesce(current_setting('starflow.prunes', true), '') <> 'on') then
+    perform pgflow._raise('SF804', 'Events of runs are not changed.', 'They are append-only: a run is read from what happened to it.',
+      'Add what happened through the functions of the schema starflow. Old runs go with their events: npx starflow prune');
+  end if;
+  return null;
+end $$;
+create trigger keep_events before update or delete on starflow.workflow_run_events for each statement execute function starflow._keep_events();
 
 -- 70_engine/_lock_job.sql
 -- How a report comes to its job: locked. p_workspace_id: whose the caller is; null: anybody's. A job of another workspace does not
@@ -6690,19 +6722,23 @@ comment on function starflow.fail_worker_job(uuid, text, integer, text, boolean,
 -- 70_engine/heartbeat.sql
 -- Locks the runner's row, then its runs in the order of their ids.
 create function starflow.heartbeat(
-  runner_id text, ttl_ms bigint, capacity integer, definition_ids uuid[] default '{}', claims jsonb default '[]', runner_pool text default null)
+  runner_id text, ttl_ms bigint, capacity integer, definition_ids uuid[] default '{}', claims jsonb default '[]', runner_pool text default null,
+  is_accepting boolean default true, refused_flows jsonb default '{}', workspace_id text default null)
 returns table (run_id uuid, claim_attempts integer)
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin
-  insert into starflow.workflow_runners as w (runner_id, runner_pool, capacity, definition_ids, live_until, last_heartbeat, started_at)
+  insert into starflow.workflow_runners as w (runner_id, runner_pool, capacity, definition_ids, live_until, is_accepting, refused_flows,
+    workspace_id, last_heartbeat, started_at)
   values (heartbeat.runner_id, heartbeat.runner_pool, heartbeat.capacity, heartbeat.definition_ids,
-          pgflow.clock() + starflow._milliseconds(ttl_ms), pgflow.clock(), pgflow.clock())
+          pgflow.clock() + starflow._milliseconds(ttl_ms), heartbeat.is_accepting, heartbeat.refused_flows, heartbeat.workspace_id,
+          pgflow.clock(), pgflow.clock())
   on conflict on constraint workflow_runners_pkey do update set
     runner_pool = excluded.runner_pool, capacity = excluded.capacity, definition_ids = excluded.definition_ids,
-    live_until = excluded.live_until, last_heartbeat = excluded.last_heartbeat;
+    live_until = excluded.live_until, is_accepting = excluded.is_accepting, refused_flows = excluded.refused_flows,
+    workspace_id = excluded.workspace_id, last_heartbeat = excluded.last_heartbeat;
   return query
     with given as (
       select c.run_id, c.claim_attempts from jsonb_to_recordset(heartbeat.claims) c (run_id uuid, claim_attempts integer)
@@ -6718,8 +6754,8 @@ begin
     )
     select g.run_id, g.claim_attempts from given g where not exists (select from refreshed f where f.id = g.run_id);
 end $$;
-comment on function starflow.heartbeat(text, bigint, integer, uuid[], jsonb, text) is
-  'A runner''s sign of life and all its leases in one call. claims: [{ run_id, claim_attempts }]; returned are those that it does not hold any longer.';
+comment on function starflow.heartbeat(text, bigint, integer, uuid[], jsonb, text, boolean, jsonb, text) is
+  'A runner''s sign of life and all its leases in one call. claims: [{ run_id, claim_attempts }]; returned are those that it does not hold any longer. is_accepting false: it serves no further run. refused_flows: { slug: why }.';
 
 -- 70_engine/heartbeat_worker_job.sql
 create function starflow.heartbeat_worker_job(
@@ -6778,7 +6814,8 @@ comment on function starflow.list_open_waits(text, integer) is
 
 -- 70_engine/list_runners.sql
 create function starflow.list_runners()
-returns table (runner_id text, runner_pool text, capacity integer, runs integer, last_heartbeat timestamptz, is_live boolean)
+returns table (runner_id text, runner_pool text, capacity integer, runs integer, last_heartbeat timestamptz, is_live boolean,
+  is_accepting boolean, workspace_id text)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -6789,7 +6826,8 @@ begin
       select r.leased_by, count(*)::integer as runs from starflow.workflow_runs r
       where r.lease_until is not null and r.claim_state in ('claimed', 'running') group by r.leased_by
     )
-    select w.runner_id, w.runner_pool, w.capacity, coalesce(h.runs, 0), w.last_heartbeat, w.live_until > pgflow.clock()
+    select w.runner_id, w.runner_pool, w.capacity, coalesce(h.runs, 0), w.last_heartbeat, w.live_until > pgflow.clock(),
+           w.is_accepting, w.workspace_id
     from starflow.workflow_runners w left join held h on h.leased_by = w.runner_id
     order by w.runner_id;
 end $$;
@@ -6852,32 +6890,41 @@ comment on function starflow.list_runs(text, text, text, text[], text, uuid, uui
   'Runs, the newest first; what is null is not filtered by. search (in lower case) is the beginning of an id, or part of flow slug or error. For the next page give created_at and id of the last row. Looks at look_at runs at most: then the last row may be one that is not found, where the next page begins.';
 
 -- 70_engine/list_unserved_runs.sql
+-- A runner that drains has its leases and no ear for anything new.
 create function starflow.list_unserved_runs(workspace_id text default null, max_rows integer default 100)
-returns table (run_id uuid, template_id text, queued_at timestamptz, runner_pool text, reason text)
+returns table (run_id uuid, template_id text, queued_at timestamptz, runner_pool text, reason text, detail text)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
 as $$
 #variable_conflict use_column
 begin
   return query
-    select r.id, r.template_id, r.queued_at, r.runner_pool,
-           case when not exists (select from starflow.workflow_runners w where w.live_until > pgflow.clock()) then 'no_runner'
-                when not exists (
-                  select from starflow.workflow_runners w
-                  where w.live_until > pgflow.clock() and r.definition_id = any (w.definition_ids)) then 'other_definition'
-                else 'other_pool' end
-    from starflow.workflow_runs r
-    where r.claim_state = 'queued' and r.available_at <= pgflow.clock()
-      and (list_unserved_runs.workspace_id is null or r.workspace_id = list_unserved_runs.workspace_id)
-      and not exists (
-        select from starflow.workflow_runners w
-        where w.live_until > pgflow.clock() and r.definition_id = any (w.definition_ids)
-          and (r.runner_pool is null or r.runner_pool = w.runner_pool))
-    order by r.queued_at, r.id
-    limit max_rows;
+    with accepting as materialized (
+      select w.runner_pool, w.definition_ids, w.refused_flows from starflow.workflow_runners w
+      where w.live_until > pgflow.clock() and w.is_accepting
+    ), unserved as (
+      select r.id, r.template_id, r.queued_at, r.runner_pool, r.definition_id,
+             (select a.refused_flows ->> r.template_id from accepting a where a.refused_flows ? r.template_id limit 1) as refusal
+      from starflow.workflow_runs r
+      where r.claim_state = 'queued' and r.available_at <= pgflow.clock()
+        and (list_unserved_runs.workspace_id is null or r.workspace_id = list_unserved_runs.workspace_id)
+        and not exists (
+          select from accepting a
+          where r.definition_id = any (a.definition_ids) and (r.runner_pool is null or r.runner_pool = a.runner_pool))
+      order by r.queued_at, r.id
+      limit max_rows
+    )
+    select u.id, u.template_id, u.queued_at, u.runner_pool,
+           case when not exists (select from accepting) then 'no_runner'
+                when exists (select from accepting a where u.definition_id = any (a.definition_ids)) then 'other_pool'
+                when u.refusal is not null then 'refused'
+                else 'other_definition' end,
+           u.refusal
+    from unserved u
+    order by u.queued_at, u.id;
 end $$;
 comment on function starflow.list_unserved_runs(text, integer) is
-  'Queued runs that no live runner serves, oldest first, and why: no_runner, other_definition or other_pool.';
+  'Queued runs that no live runner serves, oldest first, and why: no_runner (none lives that takes new runs), refused (a runner has the flow and cannot execute it; detail says why), other_definition or other_pool.';
 
 -- 70_engine/on_node_complete.sql
 create function starflow.on_node_complete(
@@ -7275,10 +7322,13 @@ begin
   if v_run.id is null then
     return 'not_found';
   end if;
+  select * into v_wait from starflow.workflow_waits w where w.run_id = resume_wait.run_id and w.node_id = resume_wait.node_id;
+  if v_wait.run_id is null and not starflow._has_wait(v_run.definition_id, resume_wait.node_id) then
+    return 'no_wait';
+  end if;
   if starflow._has_ended(v_run.status) then
     return 'run_ended';
   end if;
-  select * into v_wait from starflow.workflow_waits w where w.run_id = resume_wait.run_id and w.node_id = resume_wait.node_id;
   if v_wait.run_id is null then
     insert into starflow.workflow_waits (run_id, node_id, status, payload_json, created_at)
     values (resume_wait.run_id, resume_wait.node_id, 'early', coalesce(payload, 'null'), pgflow.clock());
@@ -7298,7 +7348,7 @@ begin
   return case when v_wait.due_at <= pgflow.clock() then 'timed_out' else 'accepted' end;
 end $$;
 comment on function starflow.resume_wait(uuid, text, jsonb) is
-  'Stores the payload, once per wait, and queues the paused run. Returns accepted, early (kept until the wait opens), already_resumed, timed_out, run_ended or not_found.';
+  'Stores the payload, once per wait, and queues the paused run. Returns accepted, early (kept until the wait opens), already_resumed, timed_out, run_ended, no_wait (its flow has no such wait; nothing is kept) or not_found.';
 
 -- 70_engine/retry_run.sql
 create function starflow.retry_run(run_id uuid)
@@ -8800,14 +8850,18 @@ create table starflow.mirror_outbox (
   payload jsonb not null,
   created_at timestamptz not null default now(),
   applied_at timestamptz,
+  refused_because text,
   constraint mirror_outbox_pkey primary key (id),
+  constraint mirror_outbox_refused_is_applied check (refused_because is null or applied_at is not null),
   constraint mirror_outbox_kind_is_known check (kind in ('run', 'event', 'session_var', 'step_progress'))
 );
 create index idx_mirror_outbox_unapplied on starflow.mirror_outbox (id) where applied_at is null;
 create index idx_mirror_outbox_unapplied_of_run on starflow.mirror_outbox (run_id, id) where applied_at is null;
 create index idx_mirror_outbox_applied on starflow.mirror_outbox (applied_at) where applied_at is not null;
+create index idx_mirror_outbox_refused on starflow.mirror_outbox (id) where refused_because is not null;
 comment on table starflow.mirror_outbox is 'What the warm tier has to learn, written in the transaction of the write itself while the setting mirror is on. Rows that are not applied are its lag.';
 comment on column starflow.mirror_outbox.run_id is 'The run that wrote it. Rows of one run are applied in the order of their ids.';
+comment on column starflow.mirror_outbox.refused_because is 'Why the warm tier refused the row. It was set aside then, so that others go on, and counts as applied.';
 comment on column starflow.mirror_outbox.payload is 'All that the warm tier needs: rows without inputs, outputs and checkpoints, which are read from the cold tier.';
 
 -- The warm tier in this database. Unlogged: a write costs no WAL, a standby does not have it, and a crash empties it; then the
@@ -8993,6 +9047,19 @@ language sql stable
 set search_path = pg_catalog, pg_temp set timezone = 'UTC'
 return to_jsonb(p_run) - '{input,output,checkpoint_json,idempotency_key,traceparent,lease_until,last_heartbeat}'::text[];
 
+-- 80_mirror/list_refused_outbox.sql
+create function starflow.list_refused_outbox(max_rows integer default 100)
+returns table (id bigint, run_id uuid, kind text, reason text, created_at timestamptz)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp set enable_seqscan = off
+as $$
+begin
+  return query
+    select o.id, o.run_id, o.kind, o.refused_because, o.created_at from starflow.mirror_outbox o
+    where o.refused_because is not null order by o.id desc limit max_rows;
+end $$;
+comment on function starflow.list_refused_outbox(integer) is 'Rows of the outbox that the warm tier refused within the last week, the latest first, and why.';
+
 -- 80_mirror/mark_outbox_applied.sql
 create function starflow.mark_outbox_applied(ids bigint[])
 returns void
@@ -9054,13 +9121,14 @@ begin
   where o.id in (
     select a.id from starflow.mirror_outbox a
     where a.applied_at < pgflow.clock() - starflow._milliseconds(older_than_ms)
+      and (a.refused_because is null or a.applied_at < pgflow.clock() - interval '7 days')
     order by a.applied_at limit max_rows
     for update skip locked);
   get diagnostics v_pruned = row_count;
   return v_pruned;
 end $$;
 comment on function starflow.prune_outbox(bigint, integer) is
-  'Deletes rows of the outbox that were applied longer ago than this, an hour unless it says otherwise, and returns how many.';
+  'Deletes rows of the outbox that were applied longer ago than this, an hour unless it says otherwise, and returns how many. What was set aside is kept for a week.';
 
 -- 80_mirror/recent_runs.sql
 -- Each part is a range of one index: the table of runs is never scanned, however many have ended.
@@ -9080,6 +9148,20 @@ begin
 end $$;
 comment on function starflow.recent_runs(bigint) is
   'Runs of the cold tier that the warm one may have wrong: those that are open, and those whose changes were applied within since_ms.';
+
+-- 80_mirror/refuse_outbox.sql
+-- What the warm tier refuses it would refuse again, and everything behind it would wait. So the row is put aside; the sweep of the
+-- mirror brings its run up to date from the cold tier.
+create function starflow.refuse_outbox(id bigint, reason text)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  update starflow.mirror_outbox o set applied_at = pgflow.clock(), refused_because = left(refuse_outbox.reason, 1000)
+  where o.id = refuse_outbox.id and o.applied_at is null;
+end $$;
+comment on function starflow.refuse_outbox(bigint, text) is 'Sets a row of the outbox aside, with the reason why the warm tier refuses it.';
 
 -- 80_mirror/set_mirroring.sql
 -- The switch is of the database, not of one adapter: a server that does not mirror must not make the warm tier drift.
@@ -9129,16 +9211,22 @@ comment on function starflow.take_outbox(integer, integer) is
   'Rows that are not applied yet, of runs that no other transaction drains: the caller''s until its transaction ends. It applies them in the order of their ids and calls mark_outbox_applied.';
 
 -- 80_mirror/warm_advance.sql
-create function starflow.warm_advance(as_of timestamptz)
-returns void
+-- A crash of Postgres empties the unlogged tables, this one with the others: then nothing is known until the sweep of the mirror has filled
+-- them again, and only the sweep may say so.
+create function starflow.warm_advance(as_of timestamptz, is_filled boolean default false)
+returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  insert into starflow.warm_watermark as m (as_of) values (warm_advance.as_of)
-  on conflict (is_only) do update set as_of = excluded.as_of where m.as_of < excluded.as_of;
+  if is_filled then
+    insert into starflow.warm_watermark as m (as_of) values (warm_advance.as_of) on conflict (is_only) do nothing;
+  end if;
+  update starflow.warm_watermark m set as_of = greatest(m.as_of, warm_advance.as_of);
+  return found;
 end $$;
-comment on function starflow.warm_advance(timestamptz) is 'The warm tier now knows everything up to this instant. It does not go back.';
+comment on function starflow.warm_advance(timestamptz, boolean) is
+  'The warm tier now knows everything up to this instant. It does not go back. False where it knows nothing: it is filled first, and whoever has filled it says is_filled.';
 
 -- 80_mirror/warm_apply.sql
 -- Each change counts once, whoever brings it and how often: what the row knows already is left out. So a drainer that died between
@@ -9400,7 +9488,9 @@ begin
     for update skip locked);
   delete from starflow.workflow_waits w where w.run_id = any (v_run_ids);
   delete from starflow.worker_jobs j where j.run_id = any (v_run_ids);
+  perform set_config('starflow.prunes', 'on', true);
   delete from starflow.workflow_run_events e where e.run_id = any (v_run_ids);
+  perform set_config('starflow.prunes', '', true);
   -- What a session keeps beyond its run (keep_until) stays, without its name.
   delete from starflow.workflow_runs r where r.id = any (v_run_ids);
   return cardinality(v_run_ids);

@@ -1,4 +1,11 @@
-import type { Json, Logger, PlatformContext, StepContext } from '@starflow/dsl'
+import {
+  type Json,
+  type Logger,
+  NonRetryableError,
+  type PlatformContext,
+  type RunnerContext,
+  type StepContext,
+} from '@starflow/dsl'
 import type { SupabaseClient } from '@supabase/supabase-js'
 import type { Sql, TransactionSql } from 'postgres'
 import type { LogLevel, WorkerEventBody } from './events.ts'
@@ -38,7 +45,8 @@ export function stepContext(
     step_slug: task.stepSlug,
     task_index: task.taskIndex,
   })
-  return {
+  const context = {
+    __proto__: ONLY_ON_RUNNERS,
     env: resources.env,
     sql: resources.sql,
     get supabase() {
@@ -59,6 +67,32 @@ export function stepContext(
     workerConfig: resources.workerConfig,
     logger: workLogger(task, resources.emit),
   }
+  return context
+}
+
+/**
+ * What a flow for runners asks for. Types refuse such a flow where a worker is started with it by hand; one that is compiled without
+ * them fails here with a sentence, at its first use. Below the context, so that copying it reads nothing that refuses.
+ */
+const ONLY_ON_RUNNERS: object = Object.defineProperties(
+  {},
+  Object.fromEntries(
+    (['session', 'variables', 'phase', 'progress', 'workerJob'] as const).map((name) => [
+      name,
+      {
+        get() {
+          throw onlyOnRunners(name)
+        },
+      },
+    ]),
+  ),
+)
+
+function onlyOnRunners(name: keyof RunnerContext): NonRetryableError {
+  const error = new NonRetryableError(
+    `ctx.${name} is not there: this run is on step queues, and only runs on runners have it.`,
+  )
+  return Object.assign(error, { code: 'SF816' })
 }
 
 /** The second argument of a queue worker's handler. */

@@ -19,7 +19,7 @@ export type { StepStatus } from './engine/step-progress.ts'
 export { LagWatch, type LagWatchOptions } from './mirror/lag-watch.ts'
 export { type ActiveNode, type LiveRun, liveRunHash, type MirroredRun, type RunSnapshot } from './mirror/live-run.ts'
 export type { LagLevel, MirrorEvent } from './mirror/mirror-events.ts'
-export type { MirrorChange, MirrorLag, MirrorSource } from './mirror/mirror-source.ts'
+export type { MirrorChange, MirrorLag, MirrorSource, RefusedChange, SetAsideChange } from './mirror/mirror-source.ts'
 export { MirrorSweep, type MirrorSweepOptions } from './mirror/mirror-sweep.ts'
 export {
   type MirrorableAdapter,

@@ -205,6 +205,12 @@ export interface RunnerBeat {
   readonly claims: readonly RunClaim[]
   /** How many runs it executes at once, at most. */
   readonly capacity: number
+  /** False while it drains, or while its claims are not answered: it serves no further run. Default: it does. */
+  readonly isAccepting?: boolean | undefined
+  /** Flows of its code that it cannot execute, by slug, and why. */
+  readonly refusedFlows?: Readonly<Record<string, string>> | undefined
+  /** The workspace under which it reports. */
+  readonly workspaceId?: string | undefined
 }
 
 export interface SweptRun {
@@ -217,7 +223,10 @@ export interface UnservedRun {
   readonly templateId: string
   readonly queuedAt: string
   readonly runnerPool: string | null
-  readonly reason: 'no_runner' | 'other_definition' | 'other_pool'
+  /** `refused`: a runner has the flow and cannot execute it. */
+  readonly reason: 'no_runner' | 'refused' | 'other_definition' | 'other_pool'
+  /** Why it is refused. */
+  readonly detail: string | null
 }
 
 export interface RunnerRecord {
@@ -227,6 +236,10 @@ export interface RunnerRecord {
   readonly runs: number
   readonly lastHeartbeat: string
   readonly isLive: boolean
+  /** False while it drains, or while its claims are not answered. */
+  readonly isAccepting: boolean
+  /** The workspace under which it reports; null: it said none. */
+  readonly workspaceId: string | null
 }
 
 /** A runner's right to a run, for whoever looks. */
@@ -250,7 +263,7 @@ export interface WaitStore {
   openWait(runId: string, wait: { readonly nodeId: string; readonly timeoutMs: number | null }): Promise<WaitRecord>
   /**
    * Stores the payload, once per wait, and queues the paused run, also one that stands behind a delay, in one transaction. `early`: the wait is not open yet;
-   * it is kept for it. A wait that is due is timed out instead, and its run queued, as the sweep would. A run that a runner
+   * it is kept for it. `no_wait`: the definition of the run has no such wait, and nothing is kept. A wait that is due is timed out instead, and its run queued, as the sweep would. A run that a runner
    * still holds is queued by `clearLease`. Needs no claim: whoever resumes is no runner.
    */
   resumeWait(runId: string, nodeId: string, payload: Json): Promise<ResumeOutcome>
@@ -263,7 +276,14 @@ export interface WaitStore {
   }): Promise<readonly OpenWait[]>
 }
 
-export type ResumeOutcome = 'accepted' | 'early' | 'already_resumed' | 'timed_out' | 'run_ended' | 'not_found'
+export type ResumeOutcome =
+  | 'accepted'
+  | 'early'
+  | 'already_resumed'
+  | 'timed_out'
+  | 'run_ended'
+  | 'no_wait'
+  | 'not_found'
 
 export interface WaitRecord {
   readonly runId: string

@@ -425,6 +425,24 @@ function shutableWay(inner: QueueingStateAdapter) {
   return { way, adapter }
 }
 
+test('a runner that drains says at once that it serves nothing new, and holds its run meanwhile', async () => {
+  const { adapter } = store()
+  const { flow, entered, release } = blocking()
+  await enqueueFlow(adapter, flow, {})
+  const { runner: first } = runner([flow], { heartbeatIntervalMs: 3_600_000, workspaceId: 'acme' })
+  await first.start()
+  await entered.promise
+  await vi.waitFor(async () => {
+    expect(await adapter.listRunners()).toMatchObject([{ isAccepting: true, workspaceId: 'acme' }])
+  })
+  const later = await enqueueFlow(adapter, flow, {})
+  const drained = first.drain()
+  await vi.waitFor(async () => expect(await adapter.listRunners()).toMatchObject([{ isAccepting: false, runs: 1 }]))
+  expect(await adapter.listUnservedRuns({ limit: 10 })).toMatchObject([{ runId: later, reason: 'no_runner' }])
+  release.resolve()
+  await drained
+})
+
 describe('a store that was away for longer than a lease', () => {
   test('costs a healthy runner neither its run nor an attempt, and the result of its handler is kept', async () => {
     const { adapter, advance, connect } = store()

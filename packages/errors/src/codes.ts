@@ -121,6 +121,7 @@ export const ERROR_CODES = {
   SF801: 'RunClaimLostError',
   SF802: 'RunNotFoundError',
   SF803: 'StateStoreError',
+  SF804: 'EventsAreFinalError',
   SF811: 'TypeViolationError',
   SF812: 'ConditionUnmetError',
   SF813: 'StalledError',

@@ -4,7 +4,7 @@ export { type AlertAnswer, type AlertRequest, sendAlert } from './alerts/alert-s
 export { makeApiToken } from './auth/api-token.ts'
 export { readConfig, SERVER_VARIABLES, type ServerConfig, type ServerVariable } from './config.ts'
 export { describeApi } from './http/api.ts'
-export { type RunningServer, type ServerOptions, startServer } from './main.ts'
+export { type HandlerResources, type RunningServer, type ServerOptions, startServer } from './main.ts'
 export { ROLES, type Role, type RoleTraits } from './roles.ts'
 export type { Service } from './service.ts'
 export type { ApiTokenRecord, NewApiToken, ServerStore } from './store/server-store.ts'

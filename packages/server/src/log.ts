@@ -1,4 +1,6 @@
 import pino from 'pino'
+import { lineSink } from './line-sink.ts'
+import { REPEATED_LINE_INTERVAL_MS } from './numbers.ts'
 
 /** Structured lines with identifiers only: never a payload, an output, a token, or the text of an error. */
 export interface ServerLog {
@@ -15,7 +17,26 @@ export function createLog(options: {
   readonly serviceId: string
   readonly role: string
 }): ServerLog {
-  return pino({ level: options.level, base: { service: options.serviceId, role: options.role } })
+  // Its own destination waits for the reader of a pipe, and for ever for one that is gone.
+  return pino(
+    { level: options.level, base: { service: options.serviceId, role: options.role } },
+    lineSink(process.stdout),
+  )
+}
+
+/** Says at once, then once in a while, what happens again and again: each time with how often it has happened since it was last said. */
+export function saidOnceInAWhile(
+  say: (error: unknown, times: number) => void,
+  now: () => number,
+): (error: unknown) => void {
+  let [times, sayFrom] = [0, Number.NEGATIVE_INFINITY]
+  return (error) => {
+    times++
+    if (now() < sayFrom) return
+    say(error, times)
+    times = 0
+    sayFrom = now() + REPEATED_LINE_INTERVAL_MS
+  }
 }
 
 /**

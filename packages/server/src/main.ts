@@ -26,7 +26,7 @@ import type { HealthParts, ProcessIdentity } from './http/endpoints/health.ts'
 import type { MetricsParts } from './http/endpoints/metrics.ts'
 import { listen } from './http/listener.ts'
 import { LiveHints } from './live/live-hints.ts'
-import { createLog, errorFields, type ServerLog } from './log.ts'
+import { createLog, errorFields, type ServerLog, saidOnceInAWhile } from './log.ts'
 import { DatabaseMetrics } from './metrics/database-metrics.ts'
 import { ProcessMetrics } from './metrics/process-metrics.ts'
 import { createMirror, type Mirror } from './mirror/mirror.ts'
@@ -61,10 +61,23 @@ export interface ServerOptions {
   readonly waitListeners?: readonly WaitListener[]
   /** False: starflow.yaml is not read, and nothing starts by itself. Default: it is, as far as it is of the role. */
   readonly hasTriggers?: boolean
+  /**
+   * What handlers get besides, opened where the role executes any, once it is known which database it is; closed with the server.
+   * Default: nothing.
+   */
+  readonly openResources?: (database: {
+    readonly databaseId: string
+    readonly url: string
+  }) => Promise<HandlerResources>
   /** Holds every answer against the description of the API; for tests. */
   readonly checkAnswers?: boolean
   /** Default: JSON lines on standard output. */
   readonly log?: ServerLog
+}
+
+/** What handlers get besides the state of their run. */
+export interface HandlerResources extends Pick<RunnerOptions, 'sql' | 'supabase'> {
+  close(): Promise<void>
 }
 
 /** A server that has started. */
@@ -138,8 +151,12 @@ async function compose(
     logRunnerEvent(log, event)
     processMetrics.onRunnerEvent(event)
   }
+  const resources = role.claimLoop ? await openResources(config, databaseId, options) : undefined
   const runner = role.claimLoop
-    ? createRunner({ ...config, concurrency }, served, { adapter, waitHost, runnerId, tracing, onEvent: onRunnerEvent })
+    ? createRunner({ ...config, concurrency }, served, {
+        ...{ adapter, waitHost, runnerId, tracing, onEvent: onRunnerEvent },
+        ...{ sql: resources?.sql, supabase: resources?.supabase },
+      })
     : undefined
 
   const streams = new AbortController()
@@ -196,11 +213,17 @@ async function compose(
     listen: () => listen(app, config.host, config.port),
     stopStreams: () => streams.abort(),
     closeStorage: async () => {
+      await resources?.close()
       await storage.close()
       await traced?.shutdown().catch((error: unknown) => log.warn(errorFields(error), 'the last spans were not sent'))
     },
   })
-  await server.start()
+  try {
+    await server.start()
+  } catch (error) {
+    await resources?.close()
+    throw error
+  }
   const { url } = server
   log.info(
     { url, databaseId, substrate: adapter.substrate, flows: served.flows.length, queues: queues !== undefined },
@@ -211,14 +234,30 @@ async function compose(
   return { url, identity, signInLink, drain: () => server.drain() }
 }
 
+/** A handler reaches the database of its runs, where the environment names the way. */
+async function openResources(
+  { storage }: ServerConfig,
+  databaseId: string,
+  { openResources }: ServerOptions,
+): Promise<HandlerResources | undefined> {
+  if (storage.substrate !== 'supabase' || storage.databaseUrl === undefined) return undefined
+  return await openResources?.({ databaseId, url: storage.databaseUrl })
+}
+
+type RunnerConfig = Pick<ServerConfig, 'runnerPool' | 'heartbeatWorkspace'> & { readonly concurrency: number }
+
 function createRunner(
-  { concurrency, runnerPool }: Pick<ServerConfig, 'runnerPool'> & { readonly concurrency: number },
+  { concurrency, runnerPool, heartbeatWorkspace }: RunnerConfig,
   served: ServedFlows,
-  parts: Pick<RunnerOptions, 'adapter' | 'waitHost' | 'tracing' | 'onEvent'> & { readonly runnerId: string },
+  parts: Pick<RunnerOptions, 'adapter' | 'waitHost' | 'tracing' | 'onEvent' | 'sql' | 'supabase'> & {
+    readonly runnerId: string
+  },
 ): Runner {
   return new Runner(served.flows, {
     ...parts,
     concurrency,
+    workspaceId: heartbeatWorkspace,
+    refusedFlows: Object.fromEntries([...served.refusals].map(([flow, { message }]) => [flow, message])),
     ...(runnerPool === undefined ? {} : { runnerPool }),
   })
 }
@@ -283,7 +322,10 @@ async function openMirror(
   log: ServerLog,
 ): Promise<{ readonly adapter: QueueingStateAdapter; readonly mirror: Mirror | undefined }> {
   if (!isMirrored || tiers === undefined) return { adapter, mirror: undefined }
-  const onProgressFailure = (error: unknown) => log.warn(errorFields(error), 'mirror.progress_failed')
+  const onProgressFailure = saidOnceInAWhile(
+    (error, times) => log.warn({ ...errorFields(error), times }, 'mirror.progress_failed'),
+    () => performance.now(),
+  )
   return {
     adapter: await tiers.openMirroring(onProgressFailure),
     mirror: createMirror(tiers, mirrorAlerts(log, mirrorAlertUrl)),

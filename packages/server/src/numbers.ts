@@ -112,6 +112,12 @@ export const METRICS_TIMEOUT_MS = 2000
 /** The bounds of the histogram of requests, in seconds. The last ones are for long polls. */
 export const REQUEST_DURATION_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60] as const
 
+/** Writes that the warm tier refused and that are shown, at most. */
+export const MAX_SHOWN_REFUSALS = 100
+/** What of a log waits for its reader, at most; beyond it lines are left out. */
+export const MAX_LOG_BACKLOG_BYTES = 1_048_576
+/** A line that would come again and again is logged once in so long, with how often it would have come. */
+export const REPEATED_LINE_INTERVAL_MS = 10_000
 /** Queued runs that nobody serves are counted up to this. */
 export const MAX_COUNTED_UNSERVED_RUNS = 1000
 /** How often alerts look for problems. */

@@ -10,18 +10,18 @@ import { until } from './support/until.ts'
 const approval = new Flow<{ name: string }>({ slug: 'releaseV1' })
   .wait({ slug: 'review', timeout: 3600 })
   .wait({ slug: 'release', dependsOn: ['review'] })
+/** Waits for nothing. */
+const plain = new Flow({ slug: 'plainV1' }).step({ slug: 'write' }, () => 'a letter')
 const key = { kid: 'default', secret: WAIT_SECRET }
 
 const supabase = await testStorage('supabase')
 const { sql } = supabase.database!
 await sql`select vault.create_secret(${WAIT_SECRET}, 'starflow_wait_token_secret')`
-await new StarflowSql(sql).ensureFlowCompiled({
-  flowSlug: approval.slug,
-  shape: extractFlowShape(approval),
-  queueMode: 'flow',
-  routeMap: null,
-})
-const flows = [approval]
+const flows = [approval, plain]
+for (const flow of flows) {
+  const shape = extractFlowShape(flow)
+  await new StarflowSql(sql).ensureFlowCompiled({ flowSlug: flow.slug, shape, queueMode: 'flow', routeMap: null })
+}
 const onSupabase = await testServer(supabase, {}, { flows })
 const sqlite = await testStorage('sqlite')
 const onSqlite = await testServer(sqlite, {}, { flows })
@@ -120,9 +120,17 @@ describe.each(homes)('a wait %s', async (_, server, placement) => {
     expect((await resume(good, 'yes')).body.outcome).toBe('accepted')
   })
 
-  test('of a run or a step that there is not has no token, and neither has a step that nobody waits for', async () => {
+  test('of a run or a step that there is not has no token, and neither has a step that nobody waits for, which is not resumed either', async () => {
     const runId = await open()
-    expect(await issue(runId, 'nothing')).toMatchObject({ status: 404, body: { error: { code: 'SF209' } } })
+    const { body: letter } = await shop.post('/api/runs', { flow: 'plainV1', input: {}, placement })
+    const refusal = { status: 404, body: { error: { code: 'SF209' } } }
+    for (const [id, step] of [
+      [runId, 'nothing'],
+      [letter.runId, 'write'],
+    ]) {
+      expect(await shop.post(`/api/runs/${id}/waits/${step}/resume`, { payload: 'yes' })).toMatchObject(refusal)
+      expect(await issue(id, step)).toMatchObject(refusal)
+    }
     expect(await issue(randomUUID(), 'review')).toMatchObject({ status: 404, body: { error: { code: 'SF802' } } })
   })
 

@@ -21,8 +21,15 @@ const PARENT_CHECK_MS = 500
  * `@starflow/local`.
  *
  * @param isSilent says nothing on standard error: for what logs by itself
+ * @param outlivesReader an output that nobody reads any longer is no wish to end: for what serves others, and only logs
  */
-export function untilInterrupted({ isSilent = false }: { readonly isSilent?: boolean } = {}): Interruption {
+export function untilInterrupted({
+  isSilent = false,
+  outlivesReader = false,
+}: {
+  readonly isSilent?: boolean
+  readonly outlivesReader?: boolean
+} = {}): Interruption {
   const controller = new AbortController()
   let abortedAt = 0
   const onSignal = () => {
@@ -39,7 +46,7 @@ export function untilInterrupted({ isSilent = false }: { readonly isSilent?: boo
     controller.abort()
   }
   for (const name of SIGNALS) process.on(name, onSignal)
-  const stopListening = [onClosedPipe(onGone), onOrphaned(onGone)]
+  const stopListening = [...(outlivesReader ? [] : [onClosedPipe(onGone)]), onOrphaned(onGone)]
   return {
     signal: controller.signal,
     ended: new Promise((resolve) => controller.signal.addEventListener('abort', () => resolve(), { once: true })),

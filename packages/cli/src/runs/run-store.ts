@@ -93,7 +93,7 @@ async function openStore(substrate: Substrate, env: NodeJS.ProcessEnv, executes:
  * that a connection which is lost then fails that query and not the process. Before anything runs it is looked whether it
  * leads to the database of the runs.
  */
-async function connectHandlers(databaseUrl: string, databaseId: () => Promise<string>): Promise<Sql> {
+export async function connectHandlers(databaseUrl: string, databaseId: () => Promise<string>): Promise<Sql> {
   const [{ loadArrayTypes, pausingClient }, { connect, unreachable }, { isMissingInSchema, notMigrated }, id] =
     await Promise.all([
       import('@starflow/core'),

@@ -37,8 +37,14 @@ async function runRunners(options: RunnersOptions, output: Output): Promise<void
     'No runner was heard of within the last day.',
     ['runner', 'state', 'pool', 'runs', 'heard of'],
     [
-      ...runners.map(({ runnerId, isLive, pool, runs, capacity, lastHeartbeat }) => [
-        ...[runnerId, isLive ? 'live' : 'silent', pool ?? '', `${runs} of ${capacity}`, since(lastHeartbeat)],
+      ...runners.map(({ runnerId, isLive, isAccepting, pool, runs, capacity, lastHeartbeat }) => [
+        ...[
+          runnerId,
+          isLive ? (isAccepting ? 'live' : 'takes no runs') : 'silent',
+          pool ?? '',
+          `${runs} of ${capacity}`,
+          since(lastHeartbeat),
+        ],
       ]),
     ],
   )
@@ -57,15 +63,16 @@ async function runRunners(options: RunnersOptions, output: Output): Promise<void
     'Every queued run is served.',
     ['queued run', 'flow', 'pool', 'not served', 'queued'],
     [
-      ...unserved.map(({ runId, flow, pool, reason, queuedAt }) => [
-        ...[runId, flow, pool ?? '', REASONS[reason], since(queuedAt)],
+      ...unserved.map(({ runId, flow, pool, reason, detail, queuedAt }) => [
+        ...[runId, flow, pool ?? '', detail ?? REASONS[reason], since(queuedAt)],
       ]),
     ],
   )
 }
 
 const REASONS: Readonly<Record<UnservedView['reason'], string>> = {
-  no_runner: 'no runner lives',
+  no_runner: 'no runner lives that takes new runs',
+  refused: 'a runner refuses the flow',
   other_definition: 'no live runner has its code',
   other_pool: 'no live runner is of its pool',
 }

@@ -181,7 +181,6 @@ const REASONS: Readonly<Record<Exclude<ResumedWait['outcome'], 'accepted' | 'ear
   already_resumed: 'somebody has resumed it before',
   timed_out: 'its time is over',
   run_ended: 'its run has ended',
-  not_found: 'its run is gone',
   skipped: 'its step is skipped',
 }
 

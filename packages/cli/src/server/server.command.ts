@@ -6,6 +6,7 @@ import { survivingStrayFailures } from '../output/stray-failures.ts'
 import { untilInterrupted } from '../output/until-interrupted.ts'
 import { loadProjectFlows } from '../project/load-flows.ts'
 import { loadProject } from '../project/project.ts'
+import { connectHandlers } from '../runs/run-store.ts'
 import { readWaitTokenKey } from '../runs/wait-token-key.ts'
 
 /** Adds `starflow server`. */
@@ -26,13 +27,13 @@ export function addServerCommand(program: Command, outputFor: OutputFor): void {
 /** Until it is interrupted; then it drains and ends with 0, so that a process manager sees an orderly end. */
 async function runServer(output: Output): Promise<void> {
   // Also while it starts: whoever ends it then gets an orderly end too.
-  const interruption = untilInterrupted({ isSilent: !output.isInteractive })
+  const interruption = untilInterrupted({ isSilent: !output.isInteractive, outlivesReader: true })
   try {
     // Only here: it brings the HTTP server, SQLite and more, for which no other command should wait.
     const { startServer } = await import('@starflow/server')
     const project = await loadProject(process.cwd())
     const flows = await loadProjectFlows(project)
-    const server = await startServer({ flows, env: withFileSecret(process.env, flows) })
+    const server = await startServer({ flows, env: withFileSecret(process.env, flows), openResources: openHandlers })
     if (output.isInteractive) {
       output.line(`Listening at ${server.url} as ${server.identity.role}.`)
       const link = server.signInLink()
@@ -43,6 +44,12 @@ async function runServer(output: Output): Promise<void> {
   } finally {
     interruption.release()
   }
+}
+
+/** The same as handlers get in every process of the command line. */
+async function openHandlers({ url, databaseId }: { readonly url: string; readonly databaseId: string }) {
+  const sql = await connectHandlers(url, async () => databaseId)
+  return { sql, close: () => sql.end({ timeout: 1 }) }
 }
 
 /** Runs in a file may wait here as they may under `starflow run`: tokens are signed with the secret that stands beside the file. */

@@ -63,7 +63,7 @@ create table starflow.workflow_runs (
   constraint workflow_runs_claimed_is_held check (claim_state <> 'claimed' or leased_by is not null),
   constraint workflow_runs_queued_since_when check (claim_state <> 'queued' or (queued_at is not null and available_at is not null)),
   constraint workflow_runs_paused_nodes_only_while_paused check ((status = 'paused') = (paused_nodes is not null)),
-  constraint workflow_runs_checkpoint_only_of_open_run check (checkpoint_json is null or status not in ('success', 'error', 'cancelled')),
+  constraint workflow_runs_checkpoint_only_while_paused check (checkpoint_json is null or status = 'paused'),
   constraint workflow_runs_output_only_of_success check (output is null or status = 'success'),
   constraint workflow_runs_error_only_of_error check ((status = 'error') = (error is not null)),
   constraint workflow_runs_cancelled_at_matches_status check ((status = 'cancelled') = (cancelled_at is not null)),
@@ -180,6 +180,9 @@ create table starflow.workflow_runners (
   capacity integer not null,
   definition_ids uuid[] not null default '{}',
   live_until timestamptz not null,
+  is_accepting boolean not null default true,
+  refused_flows jsonb not null default '{}',
+  workspace_id text,
   last_heartbeat timestamptz not null,
   started_at timestamptz not null default now(),
   constraint workflow_runners_pkey primary key (runner_id),
@@ -187,6 +190,9 @@ create table starflow.workflow_runners (
 );
 comment on table starflow.workflow_runners is 'Runners as they announce themselves with each heartbeat. Nothing is decided by it: it tells which queued runs nobody serves, and why.';
 comment on column starflow.workflow_runners.definition_ids is 'The definitions that its code has.';
+comment on column starflow.workflow_runners.is_accepting is 'False while it drains, or its claims are not answered: it serves no further run.';
+comment on column starflow.workflow_runners.refused_flows is 'Flows of its code that it cannot execute, by slug, and why.';
+comment on column starflow.workflow_runners.workspace_id is 'The workspace under which it reports (MESH_WORKSPACE); null: it said none.';
 comment on column starflow.workflow_runners.live_until is 'Until when it counts as live without another heartbeat.';
 
 create table starflow.worker_jobs (

@@ -11,10 +11,13 @@ begin
   if v_run.id is null then
     return 'not_found';
   end if;
+  select * into v_wait from starflow.workflow_waits w where w.run_id = resume_wait.run_id and w.node_id = resume_wait.node_id;
+  if v_wait.run_id is null and not starflow._has_wait(v_run.definition_id, resume_wait.node_id) then
+    return 'no_wait';
+  end if;
   if starflow._has_ended(v_run.status) then
     return 'run_ended';
   end if;
-  select * into v_wait from starflow.workflow_waits w where w.run_id = resume_wait.run_id and w.node_id = resume_wait.node_id;
   if v_wait.run_id is null then
     insert into starflow.workflow_waits (run_id, node_id, status, payload_json, created_at)
     values (resume_wait.run_id, resume_wait.node_id, 'early', coalesce(payload, 'null'), pgflow.clock());
@@ -34,4 +37,4 @@ begin
   return case when v_wait.due_at <= pgflow.clock() then 'timed_out' else 'accepted' end;
 end $$;
 comment on function starflow.resume_wait(uuid, text, jsonb) is
-  'Stores the payload, once per wait, and queues the paused run. Returns accepted, early (kept until the wait opens), already_resumed, timed_out, run_ended or not_found.';
+  'Stores the payload, once per wait, and queues the paused run. Returns accepted, early (kept until the wait opens), already_resumed, timed_out, run_ended, no_wait (its flow has no such wait; nothing is kept) or not_found.';

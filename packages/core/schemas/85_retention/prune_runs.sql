@@ -22,7 +22,9 @@ begin
     for update skip locked);
   delete from starflow.workflow_waits w where w.run_id = any (v_run_ids);
   delete from starflow.worker_jobs j where j.run_id = any (v_run_ids);
+  perform set_config('starflow.prunes', 'on', true);
   delete from starflow.workflow_run_events e where e.run_id = any (v_run_ids);
+  perform set_config('starflow.prunes', '', true);
   -- What a session keeps beyond its run (keep_until) stays, without its name.
   delete from starflow.workflow_runs r where r.id = any (v_run_ids);
   return cardinality(v_run_ids);

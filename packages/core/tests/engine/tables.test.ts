@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { testDatabase } from '../../../../tests/support/test-database.ts'
 import { refusal } from '../support/refusal.ts'
 
-const { sql } = await testDatabase()
+const database = await testDatabase()
+const { sql } = database
 
 /** What a reader of the tables relies on: column → type, then `?` where it may be null, then its default. */
 const TABLES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -107,6 +108,7 @@ describe('a run that cannot be is refused by its table', () => {
     ['claimed by nobody', "status = 'queued', claim_state = 'claimed'"],
     ['an output before the end', "output = '1'"],
     ['an error that is none', "error = 'no'"],
+    ['a checkpoint of a run that is not paused', "status = 'running', claim_state = 'running', checkpoint_json = '{}'"],
     [
       'a checkpoint after the end',
       "status = 'cancelled', claim_state = 'complete', cancelled_at = now(), checkpoint_json = '{}'",
@@ -135,4 +137,24 @@ describe('a run that cannot be is refused by its table', () => {
       expect(await refusal(statement)).toMatchObject({ code: '23514' })
     }
   })
+})
+
+test('what happened to a run is changed and deleted by nobody, and goes with old runs', async () => {
+  const [run] = await sql`
+    insert into starflow.workflow_runs (template_id, status, claim_state, completed_at)
+    values ('orders', 'success', 'complete', now() - interval '90 days') returning id`
+  await sql`insert into starflow.workflow_run_events (run_id, event_type) values (${run!.id}, 'run_completed')`
+  for (const role of ['service_role', 'postgres'] as const) {
+    const as = database.as(role)
+    for (const statement of [
+      as`update starflow.workflow_run_events set payload_json = '{"amount": 0}' where run_id = ${run!.id}`,
+      as`delete from starflow.workflow_run_events where run_id = ${run!.id}`,
+    ]) {
+      expect(await refusal(statement)).toMatchObject({
+        message: expect.stringContaining('Events of runs are not changed'),
+      })
+    }
+  }
+  await sql`select starflow.prune_runs('30 days')`
+  expect(await sql`select from starflow.workflow_run_events where run_id = ${run!.id}`).toHaveLength(0)
 })

@@ -589,7 +589,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show how far the warm tier is behind */
+        /** Show how far the warm tier is behind, and what it refused */
         get: operations["showMirror"];
         put?: never;
         post?: never;
@@ -4171,6 +4171,10 @@ export interface operations {
                             /** Format: date-time */
                             lastHeartbeat: string;
                             isLive: boolean;
+                            /** @description False while it drains, or while its claims are not answered. */
+                            isAccepting: boolean;
+                            /** @description Under which it reports: MESH_WORKSPACE of its process. */
+                            workspace: string | null;
                         }[];
                     };
                 };
@@ -4338,7 +4342,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Runs and the reason: no runner lives, none has code of the definition that the run is tied to, or none of those is of its pool. */
+            /** @description Runs and the reason: no runner lives that takes new runs, one has the flow and refuses it (detail says why), none has code of the definition that the run is tied to, or none of those is of its pool. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4356,7 +4360,8 @@ export interface operations {
                             /** Format: date-time */
                             queuedAt: string;
                             /** @enum {string} */
-                            reason: "no_runner" | "other_definition" | "other_pool";
+                            reason: "no_runner" | "refused" | "other_definition" | "other_pool";
+                            detail: string | null;
                         }[];
                     };
                 };
@@ -4681,7 +4686,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Writes that it has not, by age. */
+            /** @description Writes that it has not, by age, and the latest of the last week that were set aside since it refuses them. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4695,6 +4700,14 @@ export interface operations {
                         oldestMs: number;
                         /** Format: date-time */
                         asOf: string;
+                        refused: {
+                            outboxId: string;
+                            runId: string | null;
+                            kind: string;
+                            reason: string;
+                            /** Format: date-time */
+                            writtenAt: string;
+                        }[];
                     };
                 };
             };

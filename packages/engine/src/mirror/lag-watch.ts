@@ -11,6 +11,8 @@ export interface LagWatchOptions {
   readonly source: Pick<MirrorSource, 'lag'>
   readonly warm: Pick<WarmTier, 'advance'>
   readonly onEvent: (event: MirrorEvent) => void
+  /** The warm tier knows nothing and has to be filled. */
+  readonly onEmpty?: () => void
   readonly clock?: Clock
   readonly intervalMs?: number
   readonly patienceMs?: number
@@ -52,7 +54,7 @@ export class LagWatch implements Service {
   }
 
   async #measure(): Promise<void> {
-    const { source, warm, onEvent, warnMs = LAG_WARN_MS, pageMs = LAG_PAGE_MS } = this.#options
+    const { source, warm, onEvent, onEmpty, warnMs = LAG_WARN_MS, pageMs = LAG_PAGE_MS } = this.#options
     const lag = await source.lag({ warnMs, pageMs })
     this.#lag = lag
     const level = lag.overdue > 0 ? 'page' : lag.late > 0 ? 'warn' : 'ok'
@@ -61,6 +63,6 @@ export class LagWatch implements Service {
       onEvent({ level: SEVERITY[level], event: 'mirror.lag', lagLevel: level, ...lag })
     }
     // Last: a tier that is down must not hide its lag.
-    await warm.advance(lag.asOf)
+    if (!(await warm.advance(lag.asOf))) onEmpty?.()
   }
 }

@@ -11,6 +11,15 @@ export interface MirrorChange {
   readonly createdAt: string
 }
 
+/** A change that the warm tier does not take, whatever comes. */
+export interface RefusedChange {
+  readonly id: string
+  readonly reason: string
+}
+
+/** One that was set aside, for whoever looks for it. */
+export interface SetAsideChange extends RefusedChange, Pick<MirrorChange, 'runId' | 'kind' | 'createdAt'> {}
+
 /** How far the warm tier is behind. */
 export interface MirrorLag {
   /** Unapplied changes by age: below the warning, from there to the page, and from there on. */
@@ -26,12 +35,15 @@ export interface MirrorLag {
 export interface MirrorSource {
   /**
    * Takes changes that nobody else has taken, in the order of each run, hands them to `apply`, and marks them as applied when that
-   * has resolved; else, or when this process dies, they are there for the next one. Returns what it has applied.
+   * has resolved, but for those that it gives back as refused, which are set aside; else, or when this process dies, they are there
+   * for the next one. Returns what it has taken.
    */
   drain(
     limit: { readonly runs: number; readonly changes: number },
-    apply: (changes: readonly MirrorChange[]) => Promise<void>,
+    apply: (changes: readonly MirrorChange[]) => Promise<readonly RefusedChange[]>,
   ): Promise<readonly MirrorChange[]>
+  /** Changes that were set aside, the latest first. */
+  refused(limit: number): Promise<readonly SetAsideChange[]>
   lag(limits: { readonly warnMs: number; readonly pageMs: number }): Promise<MirrorLag>
   /** Deletes changes that were applied longer ago than this; returns how many. */
   prune(olderThanMs: number): Promise<number>

@@ -10,12 +10,15 @@ import type { MirrorChange } from './mirror-source.ts'
  * - A correction takes the place of what it was compared with, and of nothing else.
  */
 export interface WarmTier {
-  /** Learns changes, in this order. Returns how many were new. */
+  /** Learns changes, in this order: all of them, or none where one cannot be learned. Returns how many were new. */
   apply(changes: readonly MirrorChange[]): Promise<number>
   /** What a step says of itself, maybe before its run is known here. It is shown while the node is active. */
   reportProgress(runId: string, nodeId: string, value: Json): Promise<void>
-  /** From now on it knows everything up to this instant; it does not go back. */
-  advance(asOf: string): Promise<void>
+  /**
+   * From now on it knows everything up to this instant; it does not go back. False: it knows nothing, since it is new or has lost
+   * everything, and stays at that until whoever has filled it says so.
+   */
+  advance(asOf: string, options?: { readonly isFilled: boolean }): Promise<boolean>
   /** Up to when it knows everything; null while it knows nothing. */
   asOf(): Promise<string | null>
   readRuns(runIds: readonly string[]): Promise<readonly LiveRun[]>

@@ -28,6 +28,10 @@ export interface RunnerOptions extends Omit<EngineOptions, 'adapter' | 'onEvent'
   readonly runnerPool?: string
   /** Runs that it executes at once. Default 10. */
   readonly concurrency?: number
+  /** Flows that it does not take since they cannot run here, by slug, and why: whoever looks for unserved runs is told. */
+  readonly refusedFlows?: Readonly<Record<string, string>>
+  /** The workspace under which it reports. Default: none. */
+  readonly workspaceId?: string
   readonly onEvent?: (event: RunnerEvent) => void
   /** Default 1 s, 10 s and 30 s; shorter ones are for tests. */
   readonly claimIntervalMs?: number
@@ -63,6 +67,7 @@ export class Runner<const TFlows extends readonly AnyFlow[] = readonly AnyFlow[]
   #state: 'new' | 'running' | 'draining' | 'stopped' = 'new'
   #claimLoop: ClaimLoop | undefined
   #services: readonly Service[] = []
+  #heartbeat: RepeatingTask | undefined
   #stopped: Promise<void> | undefined
 
   constructor(flows: RunnerFlows<TFlows>, options: RunnerOptions) {
@@ -105,7 +110,8 @@ export class Runner<const TFlows extends readonly AnyFlow[] = readonly AnyFlow[]
     }
     this.#claimLoop = this.#makeClaimLoop()
     // The sweep first, so that what a dead runner left is there for the first claim.
-    this.#services = [this.#makeSweep(), this.#makeHeartbeat(), this.#makeSessionCollection()]
+    this.#heartbeat = this.#makeHeartbeat()
+    this.#services = [this.#makeSweep(), this.#heartbeat, this.#makeSessionCollection()]
     for (const service of this.#services) service.start()
     this.#claimLoop.start()
     this.#emit({ level: 'info', event: 'runner.started', flows: this.#flows.length, capacity: this.#concurrency })
@@ -130,6 +136,8 @@ export class Runner<const TFlows extends readonly AnyFlow[] = readonly AnyFlow[]
   async #drain(timeoutMs: number): Promise<void> {
     this.#state = 'draining'
     this.#emit({ level: 'info', event: 'runner.draining', runs: this.#active.size })
+    // It serves nothing new: whoever looks for unserved runs is to know at once.
+    this.#heartbeat?.wake()
     // A claim under way may yet bring a run, which is given back.
     const isClaimLoopStopped = this.#claimLoop?.stop() ?? Promise.resolve()
     await isDoneWithin(
@@ -200,8 +208,8 @@ export class Runner<const TFlows extends readonly AnyFlow[] = readonly AnyFlow[]
    * does a connection that is dead without saying so: the next beat does not wait for this one. When the store is away, its
    * return is noticed soon, since leases are running out.
    */
-  #makeHeartbeat(): Service {
-    const { adapter, runnerPool, heartbeatIntervalMs = LEASE_HEARTBEAT_MS } = this.#options
+  #makeHeartbeat(): RepeatingTask {
+    const { adapter, runnerPool, refusedFlows, workspaceId, heartbeatIntervalMs = LEASE_HEARTBEAT_MS } = this.#options
     return new RepeatingTask({
       ...{ clock: this.#clock, patienceMs: this.#leaseTtlMs / 3 },
       intervalMs: () =>
@@ -211,6 +219,7 @@ export class Runner<const TFlows extends readonly AnyFlow[] = readonly AnyFlow[]
           ...{ runnerId: this.runnerId, runnerPool, ttlMs: this.#leaseTtlMs, capacity: this.#concurrency },
           definitionIds: [...this.#served.keys()],
           claims: this.#active.claims(),
+          ...{ isAccepting: this.isReady, refusedFlows, workspaceId },
         }
         const { lost } = await this.#contact.watch(() => adapter.heartbeat(beat))
         for (const { runId, claimAttempts } of this.#active.lose(lost)) {

@@ -15,19 +15,19 @@ import type {
 export const TTL_MS = 30_000
 export const SWEEP = { ttlMs: TTL_MS, maxLosses: 3, reason: 'runner_lost' }
 
-/** Of a flow with one step, which the adapters never look into. */
+const PACK: FlowShape['steps'][number] = {
+  slug: 'pack',
+  stepType: 'single',
+  dependencies: [],
+  whenUnmet: 'skip',
+  whenExhausted: 'fail',
+  requiredInputPattern: { defined: false },
+  forbiddenInputPattern: { defined: false },
+}
+
+/** Of a flow with one step and its waits; which steps are waits is all that adapters look for. */
 export const SHAPE: FlowShape = {
-  steps: [
-    {
-      slug: 'pack',
-      stepType: 'single',
-      dependencies: [],
-      whenUnmet: 'skip',
-      whenExhausted: 'fail',
-      requiredInputPattern: { defined: false },
-      forbiddenInputPattern: { defined: false },
-    },
-  ],
+  steps: [PACK, ...['approve', 'gift', 'sign'].map((slug) => ({ ...PACK, slug, stepType: 'wait' as const }))],
 }
 
 export function start(changes: Partial<RunStart> = {}): RunStart {

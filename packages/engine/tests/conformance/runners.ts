@@ -23,6 +23,8 @@ export function describeRunners(factory: AdapterFactory<QueueingStateAdapter>): 
           runs: 0,
           lastHeartbeat: expect.any(String),
           isLive: true,
+          isAccepting: true,
+          workspaceId: null,
         },
       ])
       await advance(TTL_MS + 1000)
@@ -78,7 +80,10 @@ export function describeRunners(factory: AdapterFactory<QueueingStateAdapter>): 
       const { adapter, advance } = store()
       const runId = await enqueue(adapter)
       expect(await adapter.listUnservedRuns({ limit: 10 })).toEqual([
-        { runId, templateId: 'orders', queuedAt: expect.any(String), runnerPool: null, reason: 'no_runner' },
+        {
+          ...{ runId, templateId: 'orders', queuedAt: expect.any(String), runnerPool: null },
+          ...{ reason: 'no_runner', detail: null },
+        },
       ])
       await adapter.heartbeat(beat({ definitionIds: [await definition(adapter)] }))
       expect(await reasons()).toEqual([])
@@ -102,6 +107,30 @@ export function describeRunners(factory: AdapterFactory<QueueingStateAdapter>): 
       await adapter.heartbeat(beat({ runnerId: 'runner-b', runnerPool: 'cpu', definitionIds }))
       expect(await adapter.listUnservedRuns({ limit: 10 })).toMatchObject([{ runnerPool: 'gpu', reason: 'other_pool' }])
       await adapter.heartbeat(beat({ runnerId: 'runner-c', runnerPool: 'gpu', definitionIds }))
+      expect(await reasons()).toEqual([])
+    })
+
+    test('a runner that drains serves nobody new, and says under which workspace it reports', async () => {
+      const { adapter } = store()
+      const definitionIds = [await definition(adapter)]
+      await enqueue(adapter)
+      await adapter.heartbeat(beat({ definitionIds, workspaceId: 'acme' }))
+      expect(await reasons()).toEqual([])
+      await adapter.heartbeat(beat({ definitionIds, workspaceId: 'acme', isAccepting: false }))
+      expect(await reasons()).toEqual(['no_runner'])
+      expect(await adapter.listRunners()).toMatchObject([{ isLive: true, isAccepting: false, workspaceId: 'acme' }])
+      await adapter.heartbeat(beat({ runnerId: 'runner-b', definitionIds }))
+      expect(await reasons()).toEqual([])
+    })
+
+    test('a queued run whose flow a live runner refuses is unserved for its reason, until a runner takes it', async () => {
+      const { adapter } = store()
+      const runId = await enqueue(adapter)
+      await adapter.heartbeat(beat({ refusedFlows: { orders: 'There is no secret to sign a token with.' } }))
+      expect(await adapter.listUnservedRuns({ limit: 10 })).toMatchObject([
+        { runId, reason: 'refused', detail: 'There is no secret to sign a token with.' },
+      ])
+      await adapter.heartbeat(beat({ runnerId: 'runner-b', definitionIds: [await definition(adapter)] }))
       expect(await reasons()).toEqual([])
     })
 

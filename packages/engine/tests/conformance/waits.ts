@@ -90,6 +90,13 @@ export function describeWaits(factory: AdapterFactory<QueueingStateAdapter>): vo
       expect(wait.openedAt).not.toBeNull()
     })
 
+    test('a resume of what is no wait of its flow is refused, and nothing of it is kept', async () => {
+      const { adapter } = store()
+      const { runId } = await claimedRun(adapter)
+      for (const node of ['pack', 'nowhere']) expect(await adapter.resumeWait(runId, node, 'yes')).toBe('no_wait')
+      expect(await adapter.readWaits(runId)).toEqual([])
+    })
+
     test('a resume while the runner still holds the run queues it when the lease is cleared', async () => {
       const { adapter } = store()
       const held = await claimedRun(adapter)

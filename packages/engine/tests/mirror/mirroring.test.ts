@@ -145,7 +145,12 @@ describe('the sweep', () => {
   }
   const drain = async () => {
     while (
-      (await source.drain({ runs: 50, changes: 500 }, async (changes) => void (await warm.apply(changes)))).length > 0
+      (
+        await source.drain({ runs: 50, changes: 500 }, async (changes) => {
+          await warm.apply(changes)
+          return []
+        })
+      ).length > 0
     );
   }
   /** A run that waits for days: no end of it will ever compare its two sides. */
@@ -226,10 +231,13 @@ describe('the authority table', () => {
     const adapter = await mirroring(warm)
     const host = waitHost()
     const { runId } = await new Engine({ adapter, waitHost: host }).run(approval, { text: 'hello' })
-    await source.drain({ runs: 50, changes: 500 }, async (changes) => void (await warm.apply(changes)))
+    await source.drain({ runs: 50, changes: 500 }, async (changes) => {
+      await warm.apply(changes)
+      return []
+    })
     const live = warm.runs.get(runId)!
     warm.runs.set(runId, { ...live, run: { ...live.run, status: 'running', claim_state: 'running', phase: 'a lie' } })
-    await warm.advance('2026-11-29T12:00:00+00:00')
+    await warm.advance('2026-11-29T12:00:00+00:00', { isFilled: true })
     return { warm, adapter, runId, host }
   }
 
@@ -290,4 +298,38 @@ describe('the authority table', () => {
   test.each(Object.entries(AUTHORITY))('%s reads from where its row says', async (operation, { read }) => {
     expect(await observe[operation as Operation]()).toBe(read)
   })
+})
+
+test('a tier that a crash has emptied knows nothing until the sweep has filled it, and then everything up to its instant', async () => {
+  const warm = new PostgresWarmTier(stores.gateway)
+  const adapter = await mirroring(warm)
+  const runIds: string[] = []
+  for (const _ of [1, 2]) {
+    const { runId } = await new Engine({ adapter, waitHost: waitHost() }).run(approval, { text: 'hello' })
+    runIds.push(runId)
+  }
+  const seen = log()
+  const drainer = new OutboxDrainer({ source, warm, onEvent: seen.record, intervalMs: 5 })
+  started(drainer)
+  await drained()
+  await drainer.stop()
+  // What a crash does to unlogged tables.
+  await database.sql`truncate starflow.warm_runs, starflow.warm_step_progress, starflow.warm_watermark`
+  // A write of one of the runs is on its way: the sweep leaves that run to it.
+  await adapter.cancelRun(runIds[0]!, 'no longer needed')
+  const empties: number[] = []
+  const sweep = new MirrorSweep({ source, warm, onEvent: seen.record, intervalMs: 600_000 })
+  const watch = new LagWatch({ source, warm, onEvent: seen.record, intervalMs: 10, onEmpty: () => empties.push(1) })
+  started(watch)
+  started(sweep)
+  await until(async () => (await warm.readRuns(runIds)).length === 1 && empties.length > 2)
+  expect(await warm.asOf()).toBeNull()
+  const before = new Date().toISOString()
+  const again = new OutboxDrainer({ source, warm, onEvent: seen.record, intervalMs: 5 })
+  started(again)
+  await drained()
+  sweep.wake()
+  await until(async () => (await warm.asOf()) !== null)
+  expect((await warm.readRuns(runIds)).map(({ runId }) => runId).toSorted()).toEqual(runIds.toSorted())
+  await until(async () => Date.parse((await warm.asOf())!) > Date.parse(before))
 })

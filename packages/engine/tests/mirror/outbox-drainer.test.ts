@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { inTransaction } from '@starflow/core'
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
 import { testDatabase } from '../../../../tests/support/test-database.ts'
-import { PostgresMirrorSource } from '../../src/adapters/supabase/index.ts'
+import { PostgresMirrorSource, PostgresWarmTier } from '../../src/adapters/supabase/index.ts'
 import type { MirrorEvent } from '../../src/mirror/mirror-events.ts'
 import type { MirrorChange } from '../../src/mirror/mirror-source.ts'
 import { OutboxDrainer } from '../../src/mirror/outbox-drainer.ts'
@@ -21,7 +21,7 @@ const sources = [
 afterAll(() => Promise.all(sources.map((source) => source.close())))
 const [one, other] = sources
 const LIMIT = { runs: 50, changes: 500 }
-const none = async () => {}
+const none = async () => []
 
 let store: Awaited<ReturnType<typeof stores.open>>
 beforeEach(async () => {
@@ -61,7 +61,7 @@ test('what the warm tier does not take stays in the outbox, whole and in order',
   await writeRun()
   const before = await unapplied()
   await expect(
-    one.drain(LIMIT, async () => {
+    one.drain(LIMIT, async (): Promise<never> => {
       throw new Error('down')
     }),
   ).rejects.toThrow('down')
@@ -75,6 +75,7 @@ test('a run that one drainer has taken is left alone by the other, with all that
   const first = one.drain(LIMIT, async () => {
     reached.resolve()
     await release.promise
+    return []
   })
   await reached.promise
   await store.adapter.recordPhaseIfChanged(taken, 'meanwhile')
@@ -96,7 +97,7 @@ test('what a drainer had taken when it was killed is applied by another one, and
     // It brings the first half, and dies before it can say so.
     await warm.apply(changes.slice(0, Math.floor(changes.length / 2)))
     reached.resolve()
-    await new Promise(() => {})
+    return await new Promise<never>(() => {})
   })
   await reached.promise
   expect(await other.drain(LIMIT, none)).toEqual([])
@@ -106,7 +107,11 @@ test('what a drainer had taken when it was killed is applied by another one, and
     where datname = ${database.name} and application_name = 'starflow mirror' and state = 'idle in transaction'`
   expect(await death).toBeInstanceOf(Error)
   let found: readonly MirrorChange[] = []
-  while (found.length === 0) found = await other.drain(LIMIT, async (changes) => void (await warm.apply(changes)))
+  const apply = async (changes: readonly MirrorChange[]) => {
+    await warm.apply(changes)
+    return []
+  }
+  while (found.length === 0) found = await other.drain(LIMIT, apply)
   expect(found).toHaveLength(all)
   expect(warm.applied.map(({ id }) => id).sort()).toEqual(found.map(({ id }) => id).sort())
   expect(new Set(found.map(({ runId }) => runId))).toEqual(new Set(runs))
@@ -152,4 +157,49 @@ test('changes that were applied an hour ago are deleted, and younger ones and un
   await store.advance(2000)
   expect(await one.prune(3_600_000)).toBe(applied)
   expect(await rows()).toBe(await unapplied())
+})
+
+test('a write that the warm tier refuses is set aside with its reason, and all others get there, its own run included', async () => {
+  const [warm, log] = [new PostgresWarmTier(stores.gateway), new EventLog<MirrorEvent>()]
+  const runs = [await writeRun(), await writeRun(), await writeRun()]
+  // Without a workspace, which the warm tier needs: a later run's writes lie behind it, and later ones of its own.
+  const [poisoned] = await database.sql<{ id: string }[]>`
+    insert into starflow.mirror_outbox (run_id, kind, payload) values (${runs[1]!}, 'run', '{"status": "running"}') returning id::text`
+  await store.adapter.recordPhaseIfChanged(runs[1]!, 'after the poison')
+  await store.adapter.recordPhaseIfChanged(runs[2]!, 'after the poison')
+  const drainer = new OutboxDrainer({ source: one, warm, onEvent: log.record, intervalMs: 600_000 })
+  drainer.start()
+  expect(await log.seen('mirror.refused')).toMatchObject({
+    ...{ level: 'error', outboxId: poisoned!.id, runId: runs[1], kind: 'run', sqlState: '23502' },
+  })
+  while ((await unapplied()) > 0) await new Promise((resolve) => setTimeout(resolve, 10))
+  await drainer.stop()
+  expect((await warm.readRuns(runs)).map(({ runId, run }) => [runId, run.phase]).toSorted()).toEqual(
+    [
+      [runs[0], 'phase 2'],
+      [runs[1], 'after the poison'],
+      [runs[2], 'after the poison'],
+    ].toSorted(),
+  )
+  expect(await one.refused(10)).toMatchObject([
+    { id: poisoned!.id, runId: runs[1], kind: 'run', reason: expect.stringContaining('23502') },
+  ])
+  await store.advance(6 * 24 * 3_600_000)
+  await one.prune(0)
+  expect(await one.refused(10)).toHaveLength(1)
+  await store.advance(2 * 24 * 3_600_000)
+  await one.prune(0)
+  expect(await one.refused(10)).toEqual([])
+})
+
+test('a warm tier that is away refuses nothing', async () => {
+  const [warm, log] = [new MemoryWarmTier(), new EventLog<MirrorEvent>()]
+  warm.isDown = true
+  await writeRun()
+  const drainer = new OutboxDrainer({ source: one, warm, onEvent: log.record, intervalMs: 5 })
+  drainer.start()
+  await log.seen('mirror.drain_failed', 2)
+  await drainer.stop()
+  expect(await one.refused(10)).toEqual([])
+  expect(await unapplied()).toBeGreaterThan(0)
 })

@@ -102,9 +102,17 @@ describe.each([
 
   test('knows up to when it knows everything, and that does not go back', async () => {
     expect(await warm.asOf()).toBeNull()
-    await warm.advance('2026-11-29T12:00:01+00:00')
-    await warm.advance('2026-11-29T12:00:00+00:00')
+    expect(await warm.advance('2026-11-29T12:00:00+00:00', { isFilled: true })).toBe(true)
+    expect(await warm.advance('2026-11-29T12:00:01+00:00')).toBe(true)
+    expect(await warm.advance('2026-11-29T12:00:00+00:00')).toBe(true)
     expect(Date.parse((await warm.asOf()) ?? '')).toBe(Date.parse('2026-11-29T12:00:01Z'))
+  })
+
+  test('knows nothing until it has been filled, whatever was applied', async () => {
+    expect(await warm.advance('2026-11-29T12:00:00+00:00')).toBe(false)
+    await warm.apply([runChange(1, id)])
+    expect(await warm.advance('2026-11-29T12:00:01+00:00')).toBe(false)
+    expect(await warm.asOf()).toBeNull()
   })
 
   test('forgets runs that ended long ago', async () => {

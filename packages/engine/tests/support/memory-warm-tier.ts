@@ -27,9 +27,11 @@ export class MemoryWarmTier implements WarmTier {
     this.#progress.set(`${runId} ${nodeId}`, { value, at: new Date().toISOString() })
   }
 
-  async advance(asOf: string): Promise<void> {
+  async advance(asOf: string, { isFilled } = { isFilled: false }): Promise<boolean> {
     this.#answer()
+    if (this.#asOf === null && !isFilled) return false
     if (this.#asOf === null || Date.parse(this.#asOf) < Date.parse(asOf)) this.#asOf = asOf
+    return true
   }
 
   async asOf(): Promise<string | null> {

@@ -7,6 +7,7 @@ import {
   type MirrorSource,
   MirrorSweep,
   OutboxDrainer,
+  type SetAsideChange,
   type WarmTier,
 } from '@starflow/engine'
 import type { Service } from '../service.ts'
@@ -22,18 +23,22 @@ export interface Mirror {
   readonly warm: WarmTier
   readonly services: readonly Service[]
   measureLag(): Promise<MirrorLag>
+  /** Writes that the warm tier refused, the latest first. */
+  refused(limit: number): Promise<readonly SetAsideChange[]>
 }
 
 /** The drainer, the watch of the lag and the sweep: any number of processes may run them on one database. */
 export function createMirror({ source, warm }: Tiers, onEvent: (event: MirrorEvent) => void): Mirror {
   const parts = { source, warm, onEvent }
+  const sweep = new MirrorSweep(parts)
   return {
     warm,
     measureLag: () => source.lag({ warnMs: LAG_WARN_MS, pageMs: LAG_PAGE_MS }),
+    refused: (limit) => source.refused(limit),
     services: [
       named('mirror drainer', new OutboxDrainer(parts)),
-      named('mirror lag', new LagWatch(parts)),
-      named('mirror sweep', new MirrorSweep(parts)),
+      named('mirror lag', new LagWatch({ ...parts, onEmpty: () => sweep.wake() })),
+      named('mirror sweep', sweep),
     ],
   }
 }

@@ -290,7 +290,7 @@ export interface IssuedWaitToken {
 }
 
 export interface ResumeAnswer {
-  readonly outcome: ResumeOutcome | 'skipped'
+  readonly outcome: Exclude<ResumeOutcome, 'no_wait' | 'not_found'> | 'skipped'
 }
 
 export interface ResumedWait extends ResumeAnswer {

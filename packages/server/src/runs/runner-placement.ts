@@ -240,7 +240,7 @@ export class RunnerPlacement implements RunPlacement {
     const run = await this.#find(scope, runId)
     if (run === undefined) return undefined
     const wait = (await this.#adapter.readWaits(runId)).find(({ nodeId }) => nodeId === stepSlug)
-    const step = this.#flows.shapeOf(run.templateId)?.steps.find(({ slug }) => slug === stepSlug)
+    const step = (await this.#shapeOf(run))?.steps.find(({ slug }) => slug === stepSlug)
     if (wait === undefined && step?.stepType !== 'wait') throw noSuchWait(runId, stepSlug)
     const [key] = this.#waitTokenKeys
     if (key === undefined) throw noTokenKey()
@@ -260,7 +260,7 @@ export class RunnerPlacement implements RunPlacement {
 
   async #resume(runId: string, stepSlug: string, payload: Json): Promise<ResumeAnswer> {
     const outcome = await this.#adapter.resumeWait(runId, stepSlug, payload)
-    if (outcome === 'not_found') throw noSuchWait(runId, stepSlug)
+    if (outcome === 'not_found' || outcome === 'no_wait') throw noSuchWait(runId, stepSlug)
     return { outcome }
   }
 

@@ -2,8 +2,9 @@ import type { HeldLease, QueueingStateAdapter, RunnerRecord, UnservedRun } from 
 import { type Scope, workspaceOf } from '../workspace.ts'
 
 /** A process that executes whole runs. */
-export interface RunnerView extends Omit<RunnerRecord, 'runnerPool'> {
+export interface RunnerView extends Omit<RunnerRecord, 'runnerPool' | 'workspaceId'> {
   readonly pool: string | null
+  readonly workspace: string | null
 }
 
 /** A run that a runner holds. */
@@ -17,14 +18,16 @@ export interface LeaseView extends Pick<HeldLease, 'runId' | 'leaseUntil' | 'las
 }
 
 /** A queued run that no live runner claims, and why. */
-export interface UnservedView extends Pick<UnservedRun, 'runId' | 'queuedAt' | 'reason'> {
+export interface UnservedView extends Pick<UnservedRun, 'runId' | 'queuedAt' | 'reason' | 'detail'> {
   readonly flow: string
   readonly pool: string | null
 }
 
 /** Those that were heard of within the last day. */
 export async function readRunners(adapter: QueueingStateAdapter): Promise<readonly RunnerView[]> {
-  return (await adapter.listRunners()).map(({ runnerPool, ...rest }) => ({ ...rest, pool: runnerPool }))
+  return (await adapter.listRunners()).map(({ runnerPool, workspaceId, ...rest }) => ({
+    ...{ ...rest, pool: runnerPool, workspace: workspaceId },
+  }))
 }
 
 /** The one whose lease is over first at the top. */
@@ -52,7 +55,7 @@ export async function readUnservedRuns(
   limit: number,
 ): Promise<readonly UnservedView[]> {
   const runs = await adapter.listUnservedRuns({ workspaceId: workspaceOf(scope), limit })
-  return runs.map(({ runId, templateId, runnerPool, queuedAt, reason }) => ({
-    ...{ runId, flow: templateId, pool: runnerPool, queuedAt, reason },
+  return runs.map(({ runId, templateId, runnerPool, queuedAt, reason, detail }) => ({
+    ...{ runId, flow: templateId, pool: runnerPool, queuedAt, reason, detail },
   }))
 }

@@ -16,6 +16,30 @@ describe('where clocks go forward (Berlin, 29 March 2026, 02:00 becomes 03:00)',
   })
 })
 
+describe.each(['America/Nuuk', 'America/Scoresbysund'])(
+  'where clocks go forward at midnight (%s, 28 March 2026)',
+  (timeZone) => {
+    const around = (cron: string) => instantsOf(cron, timeZone, '2026-03-28T12:00:00Z', '2026-03-29T12:00:00Z')
+
+    test.each(['0 23 * * *', '15 23 * * *', '45 23 * * *', '30 23 28 3 *'])(
+      'a time of day that does not exist (%s) fires once, at the end of the gap, which lies on another day',
+      (cron) => {
+        expect(around(cron)).toEqual(['2026-03-29T01:00:00.000Z'])
+        const schedule = new Schedule({ cron, timeZone })
+        expect(schedule.next(new Date('2026-03-28T12:00:00Z'))?.toISOString()).toBe('2026-03-29T01:00:00.000Z')
+        expect(schedule.next(new Date('2026-03-29T01:00:00Z'))?.getTime()).toBeGreaterThan(
+          Date.parse('2026-03-29T12:00:00Z'),
+        )
+      },
+    )
+
+    test('what has no time in the gap fires when it does on other days', () => {
+      expect(around('0 22 * * *')).toEqual(['2026-03-29T00:00:00.000Z'])
+      expect(around('7 * * * *')).toHaveLength(24)
+    })
+  },
+)
+
 describe('where clocks go back (Berlin, 25 October 2026, 03:00 becomes 02:00)', () => {
   const day = (cron: string) => instantsOf(cron, 'Europe/Berlin', '2026-10-24T22:00:00Z', '2026-10-25T23:00:00Z')
 

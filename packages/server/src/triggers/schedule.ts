@@ -1,6 +1,7 @@
 import { Cron } from 'croner'
 import { SCHEDULE_GRACE_MS } from '../numbers.ts'
 import type { TriggerDeclaration } from './declarations.ts'
+import { NightGaps } from './night-gaps.ts'
 
 /**
  * The instants of a cron pattern in its time zone.
@@ -10,14 +11,18 @@ import type { TriggerDeclaration } from './declarations.ts'
  */
 export class Schedule {
   readonly #cron: Cron
+  readonly #gaps: NightGaps | undefined
 
   constructor({ cron, timeZone }: Pick<TriggerDeclaration, 'cron' | 'timeZone'>) {
     this.#cron = new Cron(cron, { timezone: timeZone, paused: true })
+    this.#gaps = namesHours(cron) ? new NightGaps(cron, timeZone) : undefined
   }
 
   /** The first instant behind this one; undefined when there is none any more. */
   next(after: Date): Date | undefined {
-    return this.#cron.nextRun(after) ?? undefined
+    const next = this.#cron.nextRun(after) ?? undefined
+    const [inGap] = next === undefined || this.#gaps === undefined ? [] : this.#gaps.instants(after, next)
+    return inGap ?? next
   }
 
   /** The latest instants behind `after` up to `until`, oldest first, `limit` at most. */
@@ -25,7 +30,12 @@ export class Schedule {
     // What croner calls previous is before the second of its reference.
     const behind = new Date(until.getTime() + 1000)
     const instants = this.#cron.previousRuns(limit + 1, behind).filter((instant) => instant <= until && instant > after)
-    return instants.slice(0, limit).reverse()
+    // Where the limit cuts, what lies before the oldest is none of the latest.
+    const since = instants.length > limit ? (instants.at(-1) as Date) : after
+    const inGaps = this.#gaps?.instants(since, until) ?? []
+    const times = new Set([...instants, ...inGaps].map((instant) => instant.getTime()))
+    const latest = [...times].sort((a, b) => b - a).slice(0, limit)
+    return latest.reverse().map((time) => new Date(time))
   }
 }
 
@@ -43,6 +53,12 @@ export function dueInstants(
   if (catchUp === 'none' || (catchUp === 'last' && onTime.length > 0)) return onTime
   const missed = schedule.latest(firedUntil, missedUntil, catchUp === 'last' ? 1 : catchUpLimit)
   return [...missed, ...onTime]
+}
+
+/** A pattern that repeats through the hours says no time of day: what it misses in a gap, it makes up for behind it. */
+function namesHours(cron: string): boolean {
+  const fields = cron.trim().split(/\s+/)
+  return !fields[fields.length - 4]!.includes('*')
 }
 
 /** Why a pattern cannot be a schedule; undefined when it can. */

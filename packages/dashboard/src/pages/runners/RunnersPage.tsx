@@ -125,7 +125,8 @@ function isOver({ leaseUntil }: Lease): boolean {
 }
 
 const REASONS: Readonly<Record<UnservedRun['reason'], string>> = {
-  no_runner: 'no runner lives',
+  no_runner: 'no runner lives that takes new runs',
+  refused: 'a runner refuses the flow',
   other_definition: 'no live runner has the code that it was started with',
   other_pool: 'no live runner is of its pool',
 }
@@ -142,6 +143,6 @@ const UNSERVED_COLUMNS: readonly Column<UnservedRun>[] = [
   },
   { title: 'Flow', width: '20%', cell: ({ flow }) => flow },
   { title: 'Pool', width: '10%', cell: ({ pool }) => pool ?? 'none' },
-  { title: 'Reason', width: '26%', cell: ({ reason }) => REASONS[reason] },
+  { title: 'Reason', width: '26%', cell: ({ reason, detail }) => detail ?? REASONS[reason] },
   { title: 'Queued', width: '14%', isNumber: true, cell: ({ queuedAt }) => <RelativeTime at={queuedAt} /> },
 ]

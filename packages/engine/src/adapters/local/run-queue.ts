@@ -78,17 +78,22 @@ export function claimNextQueuedRun(transaction: Transaction, args: ClaimArgs): C
 export function heartbeat(transaction: Transaction, beat: RunnerBeat): { lost: RunClaim[] } {
   const { now } = transaction
   transaction.run(
-    `insert into workflow_runners (runner_id, runner_pool, capacity, definition_ids, live_until, last_heartbeat, started_at)
-     values (:runnerId, :runnerPool, :capacity, :definitionIds, :liveUntil, :now, :now)
+    `insert into workflow_runners (runner_id, runner_pool, capacity, definition_ids, live_until, is_accepting, refused_flows, workspace_id,
+       last_heartbeat, started_at)
+     values (:runnerId, :runnerPool, :capacity, :definitionIds, :liveUntil, :isAccepting, :refusedFlows, :workspaceId, :now, :now)
      on conflict (runner_id) do update set
        runner_pool = excluded.runner_pool, capacity = excluded.capacity, definition_ids = excluded.definition_ids,
-       live_until = excluded.live_until, last_heartbeat = excluded.last_heartbeat`,
+       live_until = excluded.live_until, is_accepting = excluded.is_accepting, refused_flows = excluded.refused_flows,
+       workspace_id = excluded.workspace_id, last_heartbeat = excluded.last_heartbeat`,
     {
       runnerId: beat.runnerId,
       runnerPool: beat.runnerPool ?? null,
       capacity: beat.capacity,
       definitionIds: JSON.stringify(beat.definitionIds),
       liveUntil: now + beat.ttlMs,
+      isAccepting: (beat.isAccepting ?? true) ? 1 : 0,
+      refusedFlows: JSON.stringify(beat.refusedFlows ?? {}),
+      workspaceId: beat.workspaceId ?? null,
       now,
     },
   )
@@ -184,16 +189,19 @@ export function listUnservedRuns(
   transaction: Transaction,
   { workspaceId, limit }: { readonly workspaceId?: string | undefined; readonly limit: number },
 ): UnservedRun[] {
-  const rows = transaction.all<RunRow & { readonly reason: UnservedRun['reason'] }>(
+  const rows = transaction.all<RunRow & Pick<UnservedRun, 'reason' | 'detail'>>(
     `with live as (
-       select runner_pool, definition_ids from workflow_runners where live_until > :now
+       select runner_pool, definition_ids, refused_flows from workflow_runners where live_until > :now and is_accepting = 1
      ), servers as (
        select live.runner_pool, served.value as definition_id from live, json_each(live.definition_ids) as served
+     ), refusals as (
+       select refused.key as flow_slug, refused.value as why from live, json_each(live.refused_flows) as refused
      )
-     select r.*,
+     select r.*, (select why from refusals where flow_slug = r.template_id) as detail,
        case when not exists (select 1 from live) then 'no_runner'
-            when r.definition_id is null or r.definition_id not in (select definition_id from servers) then 'other_definition'
-            else 'other_pool' end as reason
+            when r.definition_id in (select definition_id from servers) then 'other_pool'
+            when r.template_id in (select flow_slug from refusals) then 'refused'
+            else 'other_definition' end as reason
      from workflow_runs r
      where r.claim_state = 'queued' and r.available_at <= :now and (:workspaceId is null or r.workspace_id = :workspaceId)
        and not exists (
@@ -208,6 +216,7 @@ export function listUnservedRuns(
     queuedAt: instant(row.queued_at) as string,
     runnerPool: row.runner_pool,
     reason: row.reason,
+    detail: row.detail,
   }))
 }
 
@@ -241,6 +250,8 @@ export function listRunners(transaction: Transaction): RunnerRecord[] {
     runs: number
     last_heartbeat: number
     live_until: number
+    is_accepting: number
+    workspace_id: string | null
   }>(
     `select w.*, (select count(*) from workflow_runs r
                   where r.lease_until is not null and r.leased_by = w.runner_id
@@ -254,5 +265,7 @@ export function listRunners(transaction: Transaction): RunnerRecord[] {
     runs: row.runs,
     lastHeartbeat: instant(row.last_heartbeat) as string,
     isLive: row.live_until > transaction.now,
+    isAccepting: row.is_accepting === 1,
+    workspaceId: row.workspace_id,
   }))
 }

@@ -26,8 +26,9 @@ export function openWait(
 export function resumeWait(transaction: Transaction, runId: string, nodeId: string, payload: Json): ResumeOutcome {
   const run = transaction.first<RunRow>('select * from workflow_runs where id = :runId', { runId })
   if (run === undefined) return 'not_found'
-  if (hasEnded(run)) return 'run_ended'
   const wait = findWait(transaction, runId, nodeId)
+  if (wait === undefined && !hasWait(transaction, run.definition_id, nodeId)) return 'no_wait'
+  if (hasEnded(run)) return 'run_ended'
   if (wait === undefined) {
     transaction.run(
       `insert into workflow_waits (run_id, node_id, status, payload_json, created_at)
@@ -72,6 +73,17 @@ export function listOpenWaits(
       { workspaceId: workspaceId ?? null, limit },
     )
     .map(openWaitRecord)
+}
+
+/** A run that is tied to no definition says nothing of its steps: then any may be a wait. */
+function hasWait(transaction: Transaction, definitionId: string | null, nodeId: string): boolean {
+  if (definitionId === null) return true
+  const row = transaction.first(
+    `select 1 from workflow_definitions d, json_each(d.shape, '$.steps') s
+     where d.id = :definitionId and s.value ->> 'slug' = :nodeId and s.value ->> 'stepType' = 'wait'`,
+    { definitionId, nodeId },
+  )
+  return row !== undefined
 }
 
 function findWait(transaction: Transaction, runId: string, nodeId: string): WaitRow | undefined {

@@ -114,4 +114,7 @@ create table workflow_runners (
 ) strict;
 `,
   'alter table workflow_runs add column traceparent text',
+  `alter table workflow_runners add column is_accepting integer not null default 1;
+   alter table workflow_runners add column refused_flows text not null default '{}';
+   alter table workflow_runners add column workspace_id text;`,
 ]

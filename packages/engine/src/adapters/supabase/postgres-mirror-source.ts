@@ -1,6 +1,12 @@
 import postgres, { type Sql, type TransactionSql } from 'postgres'
 import type { MirroredRun, RunSnapshot } from '../../mirror/live-run.ts'
-import type { MirrorChange, MirrorLag, MirrorSource } from '../../mirror/mirror-source.ts'
+import type {
+  MirrorChange,
+  MirrorLag,
+  MirrorSource,
+  RefusedChange,
+  SetAsideChange,
+} from '../../mirror/mirror-source.ts'
 import { DRAIN_PATIENCE_MS } from '../../numbers.ts'
 
 /** `inTransaction` of the SQL core: a transaction that only rejects when its connection is lost. */
@@ -54,7 +60,7 @@ export class PostgresMirrorSource implements MirrorSource {
 
   async drain(
     limit: { readonly runs: number; readonly changes: number },
-    apply: (changes: readonly MirrorChange[]) => Promise<void>,
+    apply: (changes: readonly MirrorChange[]) => Promise<readonly RefusedChange[]>,
   ): Promise<readonly MirrorChange[]> {
     return await this.#inTransaction(this.#sql, async (sql) => {
       // What was taken is given back when the warm tier does not answer, also when this process hangs.
@@ -66,7 +72,7 @@ export class PostgresMirrorSource implements MirrorSource {
         ...{ id, runId: run_id, kind, payload, createdAt: created_at },
       }))
       if (changes.length === 0) return changes
-      await apply(changes)
+      for (const { id, reason } of await apply(changes)) await sql`select starflow.refuse_outbox(${id}, ${reason})`
       await sql`select starflow.mark_outbox_applied(${literal(changes.map(({ id }) => id))}::bigint[])`
       return changes
     })
@@ -82,6 +88,14 @@ export class PostgresMirrorSource implements MirrorSource {
       oldestMs: Number(row.oldest_ms),
       asOf: row.as_of,
     }
+  }
+
+  async refused(limit: number): Promise<readonly SetAsideChange[]> {
+    const rows = await this.#sql<
+      (Omit<SetAsideChange, 'runId' | 'createdAt'> & { run_id: string; created_at: string })[]
+    >`
+      select id::text, run_id, kind, reason, to_jsonb(created_at) #>> '{}' as created_at from starflow.list_refused_outbox(${limit})`
+    return rows.map(({ run_id, created_at, ...row }) => ({ ...row, runId: run_id, createdAt: created_at }))
   }
 
   async prune(olderThanMs: number): Promise<number> {

@@ -36,8 +36,8 @@ export class PostgresWarmTier implements WarmTier {
     await this.#functions.value('warm_progress', { run_id: runId, node_id: nodeId, value })
   }
 
-  async advance(asOf: string): Promise<void> {
-    await this.#functions.value('warm_advance', { as_of: asOf })
+  async advance(asOf: string, { isFilled } = { isFilled: false }): Promise<boolean> {
+    return await this.#functions.value('warm_advance', { as_of: asOf, is_filled: isFilled })
   }
 
   async asOf(): Promise<string | null> {

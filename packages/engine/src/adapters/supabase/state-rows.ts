@@ -173,6 +173,8 @@ export interface RunnerRow {
   readonly runs: number
   readonly last_heartbeat: string
   readonly is_live: boolean
+  readonly is_accepting: boolean
+  readonly workspace_id: string | null
 }
 
 export function runnerRecord(row: RunnerRow): RunnerRecord {
@@ -183,6 +185,8 @@ export function runnerRecord(row: RunnerRow): RunnerRecord {
     runs: row.runs,
     lastHeartbeat: instant(row.last_heartbeat),
     isLive: row.is_live,
+    isAccepting: row.is_accepting,
+    workspaceId: row.workspace_id,
   }
 }
 
@@ -206,6 +210,7 @@ export interface UnservedRow {
   readonly queued_at: string
   readonly runner_pool: string | null
   readonly reason: UnservedRun['reason']
+  readonly detail: string | null
 }
 
 export function unservedRun(row: UnservedRow): UnservedRun {
@@ -215,6 +220,7 @@ export function unservedRun(row: UnservedRow): UnservedRun {
     queuedAt: instant(row.queued_at),
     runnerPool: row.runner_pool,
     reason: row.reason,
+    detail: row.detail,
   }
 }
 

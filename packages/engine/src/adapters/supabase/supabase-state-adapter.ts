@@ -248,6 +248,9 @@ export class SupabaseWorkflowStateAdapter implements QueueingStateAdapter, Worke
       definition_ids: beat.definitionIds,
       ttl_ms: beat.ttlMs,
       capacity: beat.capacity,
+      is_accepting: beat.isAccepting,
+      refused_flows: beat.refusedFlows,
+      workspace_id: beat.workspaceId,
       claims: beat.claims.map(({ runId, claimAttempts }) => ({ run_id: runId, claim_attempts: claimAttempts })),
     })
     return {

@@ -3,6 +3,7 @@ import { StarflowError } from '@starflow/errors'
 import { z } from 'zod'
 import type { Mirror } from '../../mirror/mirror.ts'
 import { outboxGauge } from '../../mirror/outbox-gauge.ts'
+import { MAX_SHOWN_REFUSALS } from '../../numbers.ts'
 import { workspaceOf } from '../../workspace.ts'
 import { type Endpoint, endpoint } from '../endpoint.ts'
 import * as schema from '../schemas.ts'
@@ -50,23 +51,36 @@ export function mirrorEndpoints(mirror: Mirror | undefined): Endpoint[] {
     }),
     endpoint({
       ...{ id: 'showMirror', method: 'get', path: '/api/mirror', tag, access: 'operator' },
-      summary: 'Show how far the warm tier is behind',
+      summary: 'Show how far the warm tier is behind, and what it refused',
       answers: {
         200: {
-          description: 'Writes that it has not, by age.',
+          description:
+            'Writes that it has not, by age, and the latest of the last week that were set aside since it refuses them.',
           schema: z.object({
             unapplied: z.array(z.object({ ageBucket: z.string(), changes: z.int() })),
             oldestMs: z.int(),
             asOf: instant,
+            refused: z.array(
+              z.object({
+                outboxId: z.string(),
+                runId: schema.runId.nullable(),
+                kind: z.string(),
+                reason: z.string(),
+                writtenAt: instant,
+              }),
+            ),
           }),
         },
       },
       errors: ['SF941'],
       handle: async () => {
         const lag: MirrorLag | undefined = mirror && (await mirror.measureLag())
-        if (lag === undefined) throw noWarmTier('This server does not mirror.')
+        if (mirror === undefined || lag === undefined) throw noWarmTier('This server does not mirror.')
         const { oldestMs, asOf } = lag
-        return { status: 200, body: { unapplied: outboxGauge(lag), oldestMs, asOf: schema.iso(asOf) } }
+        const refused = (await mirror.refused(MAX_SHOWN_REFUSALS)).map(({ id, runId, kind, reason, createdAt }) => ({
+          ...{ outboxId: id, runId, kind, reason, writtenAt: schema.iso(createdAt) },
+        }))
+        return { status: 200, body: { unapplied: outboxGauge(lag), oldestMs, asOf: schema.iso(asOf), refused } }
       },
     }),
   ]

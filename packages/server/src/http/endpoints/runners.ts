@@ -23,6 +23,8 @@ export function runnerEndpoints(adapter: QueueingStateAdapter): Endpoint[] {
                 runs: z.int(),
                 lastHeartbeat: z.iso.datetime(),
                 isLive: z.boolean(),
+                isAccepting: z.boolean().describe('False while it drains, or while its claims are not answered.'),
+                workspace: z.string().nullable().describe('Under which it reports: MESH_WORKSPACE of its process.'),
               }),
             ),
           }),
@@ -65,7 +67,7 @@ export function runnerEndpoints(adapter: QueueingStateAdapter): Endpoint[] {
       answers: {
         200: {
           description:
-            'Runs and the reason: no runner lives, none has code of the definition that the run is tied to, or none of those is of its pool.',
+            'Runs and the reason: no runner lives that takes new runs, one has the flow and refuses it (detail says why), none has code of the definition that the run is tied to, or none of those is of its pool.',
           schema: z.object({
             runs: z.array(
               z.object({
@@ -73,7 +75,8 @@ export function runnerEndpoints(adapter: QueueingStateAdapter): Endpoint[] {
                 flow: schema.slug,
                 pool: z.string().nullable(),
                 queuedAt: z.iso.datetime(),
-                reason: z.enum(['no_runner', 'other_definition', 'other_pool']),
+                reason: z.enum(['no_runner', 'refused', 'other_definition', 'other_pool']),
+                detail: z.string().nullable(),
               }),
             ),
           }),
