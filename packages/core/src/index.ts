@@ -1,5 +1,6 @@
 export { loadArrayTypes, withBuiltInArrays } from './array-types.ts'
 export type { ClaimedTask } from './claimed-task.ts'
+export { withExactJson } from './exact-json-columns.ts'
 export { inTransaction, isConnectionLoss, reserveConnection } from './held-connection.ts'
 export { ConnectionLosses, LOST_CONNECTION_PAUSE_MS, pausingClient } from './pausing-client.ts'
 export type { ClaimedMessage, MessageIdentity, MessageReport, RefusedMessage } from './queue-message.ts'

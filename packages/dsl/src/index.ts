@@ -12,6 +12,7 @@ export type {
   TransactionContext,
   WorkerConfig,
 } from './context.ts'
+export { exactJsonText, findStandIn, parseExactJson, roundedNumber, roundedNumberProblem } from './exact-json.ts'
 export { externalStep } from './external-step.ts'
 export { Flow, type FlowOptions } from './flow.ts'
 export { extractFlowShape, type FlowShape, type PatternShape, type StepShape } from './flow-shape.ts'

@@ -1,4 +1,5 @@
 import { StarflowError } from '@starflow/errors'
+import { memberPath } from './exact-json.ts'
 
 /** A value that JSON or Postgres cannot hold (SF304). `path` says where it is, as in `$.items[3].name`. */
 export class InvalidOutputError extends StarflowError {
@@ -147,8 +148,4 @@ function checkStrings(value: unknown, path: string): void {
       checkStrings(member, memberPath(path, key))
     }
   }
-}
-
-function memberPath(path: string, key: string): string {
-  return /^[A-Za-z_$][\w$]*$/.test(key) ? `${path}.${key}` : `${path}[${JSON.stringify(key)}]`
 }

@@ -2,6 +2,7 @@ import { type HandledStep, type Json, type StepDefinition, toJsonText, UnknownSt
 import { StarflowError } from '@starflow/errors'
 import type { Sql } from 'postgres'
 import { compileFlow } from './compile-flow.ts'
+import { exactInput } from './exact-input.ts'
 import { InputCheck } from './input-check.ts'
 import { TRANSACTIONAL_MAP_LIMIT } from './numbers.ts'
 import { RunCache } from './run-cache.ts'
@@ -95,21 +96,20 @@ export class FlowWork implements Work {
     if (!isKnown) throw new UnknownStepError(flow.slug, task.stepSlug, flow.stepOrder)
     // A wait has no message, so none is ever claimed.
     const step = flow.getStepDefinition(task.stepSlug) as HandledStep<AnyHandler>
+    const argument = exactInput(takesFlowInput(step) ? task.flowInput : task.input)
     const isRoot = step.dependencies.length === 0
     if (isRoot && flow.input !== undefined) await this.#inputCheck.require(task.runId, () => this.#flowInput(task))
     const loading = this.#resources.supabase.ready()
     if (loading !== undefined) await loading
     const { handlersSql } = this.#resources
-    if (step.transactional) return await this.#invokeInTransaction(task, step, signal)
-    return await step.handler(
-      takesFlowInput(step) ? task.flowInput : task.input,
-      this.#context(task, signal, handlersSql),
-    )
+    if (step.transactional) return await this.#invokeInTransaction(task, step, argument, signal)
+    return await step.handler(argument, this.#context(task, signal, handlersSql))
   }
 
   async #invokeInTransaction(
     task: ClaimedTask,
     step: HandledStep<AnyHandler>,
+    argument: Json | null,
     signal: AbortSignal,
   ): Promise<SettledInTransaction> {
     if (step.stepType === 'map') await this.#checkMapSize(task)
@@ -120,7 +120,7 @@ export class FlowWork implements Work {
       signal,
       handler: (tx) =>
         step.handler(
-          takesFlowInput(step) ? task.flowInput : task.input,
+          argument,
           // Keeps the getters of the context as they are: what costs something is made when it is read.
           Object.defineProperty(context, 'tx', { value: tx, enumerable: true }),
         ),
@@ -167,7 +167,7 @@ export class FlowWork implements Work {
   #flowInput(task: ClaimedTask): Promise<Json> {
     const step = this.#subscription.flow.getStepDefinition(task.stepSlug)
     if (takesFlowInput(step)) return Promise.resolve(task.flowInput)
-    return this.#flowInputs.get(task.runId, () => this.#resources.sql.flowInput(task.runId))
+    return this.#flowInputs.get(task.runId, async () => exactInput(await this.#resources.sql.flowInput(task.runId)))
   }
 
   #openQueue(): string {

@@ -1,5 +1,6 @@
 import { StarflowError } from '@starflow/errors'
 import { databaseReason } from './database-reason.ts'
+import { exactInput } from './exact-input.ts'
 import { EXTEND_AFTER_PART } from './numbers.ts'
 import { abandonedMessageError, retryDelay } from './retry-policy.ts'
 import type { QueueSubscription } from './subscription.ts'
@@ -87,7 +88,7 @@ export class QueueWork implements Work {
     if (loading !== undefined) await loading
     const lost = this.#held.get(keyOf(message))?.lost.signal
     return await this.#subscription.handler(
-      message.message,
+      exactInput(message.message),
       messageContext(message, lost === undefined ? signal : AbortSignal.any([signal, lost]), {
         env: platform.env,
         sql: handlersSql,

@@ -1,4 +1,4 @@
-import { ConnectionLosses, loadArrayTypes, pausingClient, unpipelinedClient } from '@starflow/core'
+import { ConnectionLosses, loadArrayTypes, pausingClient, unpipelinedClient, withExactJson } from '@starflow/core'
 import { StarflowError } from '@starflow/errors'
 import postgres, { type Sql } from 'postgres'
 import type { WorkerConnection } from './worker-config.ts'
@@ -37,9 +37,18 @@ export function openConnections(
     const prepared = given.options.prepare !== false
     // Parsed options are options again; only their types say otherwise.
     const parsed = given.options as unknown as postgres.Options<Record<string, postgres.PostgresType>>
-    const own = postgres({ ...parsed, ...options, idle_timeout: undefined, max: 1, fetch_types: false })
+    // Parsers of its own: those of the given client are for what handlers ask.
+    const parsers = { ...given.options.parsers }
+    const own = postgres({
+      ...parsed,
+      ...options,
+      parsers,
+      idle_timeout: undefined,
+      max: 1,
+      fetch_types: false,
+    } as typeof parsed)
     return {
-      own: pausingClient(unpipelinedClient(own), losses),
+      own: pausingClient(unpipelinedClient(withExactJson(own)), losses),
       handlers: pausingClient(unpipelinedClient(given), losses),
       prepared,
       close: (timeoutMs) => end(timeoutMs, own),
@@ -55,7 +64,7 @@ export function openConnections(
       ? client(cleanUrl, { ...options, prepare, max: maxPgConnections - 1, fetch_types: false })
       : undefined
   return {
-    own: pausingClient(unpipelinedClient(own), losses),
+    own: pausingClient(unpipelinedClient(withExactJson(own)), losses),
     handlers: handlers && pausingClient(unpipelinedClient(handlers), losses, loadArrayTypes),
     prepared: prepare,
     close: (timeoutMs) => end(timeoutMs, own, ...(handlers === undefined ? [] : [handlers])),

@@ -75,6 +75,31 @@ const everyKind = (slug: string) =>
     }))
 
 describe('a worker', () => {
+  test('hands no handler a number that JavaScript would round: the attempt fails for good, with the path', async () => {
+    const seen: Json[] = []
+    const flow = new Flow<{ id: number }>({ slug: 'largeIds', maxAttempts: 5 }).step(
+      { slug: 'root' },
+      (input) => void seen.push(input),
+    )
+    const mapped = new Flow<number[]>({ slug: 'largeElements' }).map(
+      { slug: 'each' },
+      async (_id, ctx) => void seen.push(await ctx.flowInput),
+    )
+    await Promise.all([workerOn(flow).ask(), workerOn(mapped).ask()])
+    const [run] = await sql`select run_id from pgflow.start_flow('largeIds', '{"id": 1970670598291982290}')`
+    const [map] = await sql`select run_id from pgflow.start_flow('largeElements', '[1, 9007199254740993]')`
+    await ended([run!.run_id, map!.run_id])
+    expect(seen).toEqual([])
+    const told = (path: string) => ({
+      ...{ status: 'failed', attempts_count: 1 },
+      error_message: `The input cannot be handed to JavaScript: ${path} has more digits than a JavaScript number holds; send it as a string.`,
+    })
+    expect(await tasksOf(run!.run_id)).toMatchObject([told('$.id')])
+    const elements = (await tasksOf(map!.run_id)).filter(({ status }) => status === 'failed')
+    // The first one to fail ends the run, and with it the other.
+    expect([told('$[1]'), told('$')].map(({ error_message }) => error_message)).toContain(elements[0]!.error_message)
+  })
+
   test('names its own flow, step and queue while it starts, and those of nobody else', async () => {
     const flow = withStepQueues(
       new Flow({ slug: 'saysLittle' })

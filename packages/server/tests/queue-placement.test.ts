@@ -94,6 +94,24 @@ describe('a run on step queues', () => {
     })
   })
 
+  test('shows numbers that JavaScript would round as the database has them, and is not started with one', async () => {
+    const large = '{"id": 1970670598291982290}'
+    const [run] =
+      await sql`select run_id from starflow.start_queue_run('shop', 'prod', 'ordersV1', ${large}::text::jsonb)`
+    const headers = { authorization: `Bearer ${(await server.token('shop')).token}` }
+    const shown = await fetch(`${server.url}/api/runs/${run!.run_id}`, { headers })
+    expect(await shown.text()).toContain('"input":{"id":1970670598291982290}')
+    const input = await fetch(`${server.url}/api/runs/${run!.run_id}/input`, { headers })
+    expect(await input.text()).toBe('{"input":{"id":1970670598291982290}}')
+    expect(input.headers.get('content-type')).toBe('application/json')
+
+    const refused = await fetch(`${server.url}/api/runs`, {
+      ...{ method: 'POST', headers: { ...headers, 'content-type': 'application/json' } },
+      body: `{"flow": "ordersV1", "input": ${large}}`,
+    })
+    expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('$.input.id has more digits')])
+  })
+
   test('that failed says why, and goes on where it stopped after a retry', async () => {
     const { runId } = (await shop.post('/api/runs', { flow: 'ordersV1', input: { id: 'o5' }, placement: 'queue' })).body
     await work('check', new Error('no such order'))

@@ -157,6 +157,13 @@ describe.each<Substrate>(['sqlite', 'supabase'])('webhooks on %s', async (substr
     })
   })
 
+  test('a number that would be rounded is refused where the input takes it, and passed over elsewhere', async () => {
+    const taken = await own('{"id":"large-1","name":1970670598291982290}')
+    expect([taken.status, taken.body.error.detail]).toEqual([422, expect.stringContaining('$.name has more digits')])
+    const other = await own('{"id":"large-1","name":"Ed","account":1970670598291982290}')
+    expect(other.body.outcome).toBe('started')
+  })
+
   test('a long id, or one with anything in it, names its delivery all the same', async () => {
     const id = `${'ä'.repeat(3000)}`
     const first = await own(JSON.stringify({ id, name: 'Di' }))

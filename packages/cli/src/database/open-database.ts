@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { unpipelinedClient, withBuiltInArrays } from '@starflow/core'
+import { unpipelinedClient, withBuiltInArrays, withExactJson } from '@starflow/core'
 import { StarflowError } from '@starflow/errors'
 import postgres, { type Sql } from 'postgres'
 import { loadProject, type Project } from '../project/project.ts'
@@ -54,15 +54,17 @@ export function connect(url: string, applicationName: string, connections = 2): 
   return parsed(url, () =>
     withBuiltInArrays(
       unpipelinedClient(
-        postgres(url, {
-          max: connections,
-          prepare: false,
-          // Asked for by the driver, they end the process when the connection is lost at that moment.
-          fetch_types: false,
-          connect_timeout: CONNECT_TIMEOUT_SECONDS,
-          onnotice: () => {},
-          connection: { application_name: applicationName },
-        }),
+        withExactJson(
+          postgres(url, {
+            max: connections,
+            prepare: false,
+            // Asked for by the driver, they end the process when the connection is lost at that moment.
+            fetch_types: false,
+            connect_timeout: CONNECT_TIMEOUT_SECONDS,
+            onnotice: () => {},
+            connection: { application_name: applicationName },
+          }),
+        ),
       ),
     ),
   )

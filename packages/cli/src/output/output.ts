@@ -1,3 +1,4 @@
+import { exactJsonText } from '@starflow/dsl'
 import pc from 'picocolors'
 
 /** Where a command writes, and how. Commands never touch `process.stdout` themselves, so that tests can read along. */
@@ -32,7 +33,7 @@ export function createOutput(options: { json: boolean }, streams: OutputStreams 
       if (!options.json) streams.stdout.write(`${text}\n`)
     },
     result: (value) => {
-      if (options.json) streams.stdout.write(`${JSON.stringify(value)}\n`)
+      if (options.json) streams.stdout.write(`${exactJsonText(value)}\n`)
     },
     problem: (text) => {
       streams.stderr.write(`${text}\n`)

@@ -1,16 +1,29 @@
 import { readFileSync } from 'node:fs'
-import type { Json } from '@starflow/dsl'
+import { type Json, parseExactJson, roundedNumber, roundedNumberProblem } from '@starflow/dsl'
 import { StarflowError } from '@starflow/errors'
 
 /**
  * A JSON value as an option gives it: itself, `@file` for what a file holds, `-` for standard input.
  *
- * @throws StarflowError SF610 for what is no JSON or cannot be read
+ * @throws StarflowError SF610 for what is no JSON, cannot be read, or has a number that JavaScript would round
  */
 export function readJsonArgument(option: string, argument: string): Json {
   const text = readText(option, argument)
+  const value = parsed(option, text)
+  const rounded = roundedNumber(value)
+  if (rounded === undefined) return value
+  throw new StarflowError({
+    code: 'SF610',
+    message: `${option} has a number that would be rounded.`,
+    detail: roundedNumberProblem(rounded),
+    hint: 'Quote the number, and let the flow take text there. Nothing was changed.',
+    fields: { path: rounded },
+  })
+}
+
+function parsed(option: string, text: string): Json {
   try {
-    return JSON.parse(text) as Json
+    return parseExactJson(text) as Json
   } catch (cause) {
     throw new StarflowError({
       code: 'SF610',

@@ -1,4 +1,4 @@
-import type { Json } from '@starflow/dsl'
+import { exactJsonText, type Json } from '@starflow/dsl'
 import type { RunRecord, WaitRecord } from '@starflow/engine'
 import type { Placement } from '@starflow/server/runs'
 import { EXIT_CODES, type ExitCode } from '../output/exit-codes.ts'
@@ -49,7 +49,7 @@ export function showOutcome(
   switch (status) {
     case 'success':
       output.line(`${output.colors.green('Succeeded')}${after}.`)
-      output.line(JSON.stringify(run.output, null, 2))
+      output.line(exactJsonText(run.output, 2))
       return EXIT_CODES.ok
     case 'error':
       tell(output, `${output.colors.red('Failed')}${after}: ${run.error}`)

@@ -1,3 +1,4 @@
+import { exactJsonText } from '@starflow/dsl'
 import { ENDED_STATUSES, RUN_STATUSES, type RunStatus } from '@starflow/engine'
 import { StarflowError } from '@starflow/errors'
 import {
@@ -178,7 +179,7 @@ async function show(runId: string, options: RunOptions, output: Output): Promise
     if (leasedBy !== null) output.line(`Held by ${leasedBy}, until ${leaseUntil} or longer.`)
     if (run.error !== null) output.line(`Error: ${run.error}`)
     if (cancelReason !== null) output.line(`Cancelled: ${cancelReason}`)
-    if (result !== null) output.line(JSON.stringify(result, null, 2))
+    if (result !== null) output.line(exactJsonText(result, 2))
   })
 }
 

@@ -1,4 +1,4 @@
-import { inTransaction, unpipelinedClient, withBuiltInArrays } from '@starflow/core'
+import { inTransaction, unpipelinedClient, withBuiltInArrays, withExactJson } from '@starflow/core'
 import { openMirroring, type QueueingStateAdapter } from '@starflow/engine'
 import { LocalWorkflowStateAdapter } from '@starflow/engine/adapters/local'
 import {
@@ -170,5 +170,5 @@ function connect(url: string, applicationName: string): Sql {
     onnotice: () => {},
     connection: { application_name: applicationName },
   })
-  return withBuiltInArrays(unpipelinedClient(sql))
+  return withBuiltInArrays(unpipelinedClient(withExactJson(sql)))
 }

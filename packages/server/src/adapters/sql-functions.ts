@@ -1,3 +1,4 @@
+import { parseExactJson } from '@starflow/dsl'
 import type { RestApi } from '@starflow/engine/adapters/supabase'
 import { StarflowError } from '@starflow/errors'
 import type { Sql } from 'postgres'
@@ -17,7 +18,7 @@ export function restFunctions(api: RestApi): SqlFunctions {
       throw unavailable(cause.message, cause)
     })
     if (status >= 300) throw refused(status, text)
-    return text === '' ? undefined : JSON.parse(text)
+    return text === '' ? undefined : parseExactJson(text)
   }
 }
 

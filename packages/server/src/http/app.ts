@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { HttpBindings } from '@hono/node-server'
+import { exactJsonText, parseExactJson, roundedNumber, roundedNumberProblem } from '@starflow/dsl'
 import { StarflowError } from '@starflow/errors'
 import type { OpenSpan, Tracing } from '@starflow/tracing'
 import { type Context, Hono } from 'hono'
@@ -155,7 +156,8 @@ async function handled(context: Context<Env>, endpoint: Endpoint, options: AppOp
   const result = await endpoint.handle(request)
   if (result instanceof Response) return result
   if (options.checkAnswers) checkAnswer(endpoint, result)
-  return context.json(result.body as object, result.status as ContentfulStatusCode, result.headers)
+  const headers = { 'content-type': 'application/json', ...result.headers }
+  return context.body(exactJsonText(result.body), result.status as ContentfulStatusCode, headers)
 }
 
 function checkAnswer(endpoint: Endpoint, { status, body }: Exclude<EndpointAnswer, Response>): void {
@@ -212,9 +214,15 @@ async function jsonBody(context: Context<Env>): Promise<unknown> {
   if (!/^application\/json\b/i.test(type)) {
     throw invalidRequest('body', ['Its content-type must be application/json.'])
   }
-  const text = await context.req.text()
+  const value = parsedBody(await context.req.text())
+  const rounded = roundedNumber(value)
+  if (rounded !== undefined) throw invalidRequest('body', [roundedNumberProblem(rounded)])
+  return value
+}
+
+function parsedBody(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseExactJson(text)
   } catch {
     // What the parser says quotes the text, which may be anybody's business.
     throw invalidRequest('body', ['It is not JSON.'])

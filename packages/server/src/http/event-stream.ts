@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { exactJsonText } from '@starflow/dsl'
 import { EVENT_POLL_MS, STREAM_KEEPALIVE_MS } from '../numbers.ts'
 import { END_EVENTS, type EventFollower, type RunEventView } from '../runs/run-placement.ts'
 
@@ -85,5 +86,5 @@ async function follow(
 }
 
 function eventText(event: RunEventView): string {
-  return `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
+  return `id: ${event.id}\nevent: ${event.type}\ndata: ${exactJsonText(event)}\n\n`
 }

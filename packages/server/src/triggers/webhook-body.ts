@@ -1,11 +1,11 @@
-import type { Json } from '@starflow/dsl'
+import { type Json, parseExactJson } from '@starflow/dsl'
 import { StarflowError } from '@starflow/errors'
 import { isNestedTooDeeply } from '../http/storable-json.ts'
 import { MAX_JSON_DEPTH } from '../numbers.ts'
 
 /**
  * What a signed body says: JSON, or the fields of a form. A form whose field `payload` is JSON is that JSON, as senders do who
- * know forms only.
+ * know forms only. Numbers that JavaScript would round have a stand-in, which no input may have (see parseExactJson).
  *
  * @throws StarflowError SF923, SF924
  */
@@ -33,7 +33,7 @@ function parseForm(text: string): Json {
 function parseJson(text: string): Json {
   let body: Json
   try {
-    body = JSON.parse(text)
+    body = parseExactJson(text) as Json
   } catch {
     // What the parser says quotes the text, which may be anybody's business.
     throw unreadable('It is not JSON.')

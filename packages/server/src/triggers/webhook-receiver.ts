@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { InvalidOutputError, type Json, toJsonText } from '@starflow/dsl'
+import { findStandIn, InvalidOutputError, type Json, roundedNumberProblem, toJsonText } from '@starflow/dsl'
 import { StarflowError } from '@starflow/errors'
 import type { ServerLog } from '../log.ts'
 import type { FlowCatalog } from '../runs/flow-catalog.ts'
@@ -120,8 +120,7 @@ function declaredDelivery({ delivery }: WebhookDeclaration, request: SignedReque
   if (delivery === 'body') return digestOf(request)
   if ('header' in delivery) return request.headers.get(delivery.header) ?? ''
   const value = valueAt(body, pointerParts(delivery.field))
-  // Whole numbers that large have become one another when they were read; what they stood in has not.
-  if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) return `${value}/${digestOf(request)}`
+  // A number that would be rounded is text here, with all of its digits (see parseWebhookBody).
   return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 }
 
@@ -134,6 +133,16 @@ function plain(delivery: string): string {
 }
 
 function checkStorable(input: Json): void {
+  const rounded = findStandIn(input)
+  if (rounded !== undefined) {
+    throw new StarflowError({
+      code: 'SF923',
+      message: 'The delivery cannot be the input of a run.',
+      detail: `In the input ${roundedNumberProblem(rounded)}`,
+      hint: 'Take it from a field that has it as text, or let the sender send it as text. Nothing was started.',
+      fields: { path: rounded },
+    })
+  }
   try {
     toJsonText(input)
   } catch (error) {
