@@ -86,9 +86,9 @@ type OpaqueSentence<T> = T extends BodyLike
         : FlowTypeError<'JSON would lose an iterator: return [...iterator]'>
 
 /**
- * Asks a handler for what can be stored: the sentence of {@link Storable} shows where its output cannot. A handler that only
- * throws has the output `Promise<never>`.
+ * Asks a handler for what can be stored: the sentence of {@link Storable} shows where its output cannot. Of an async handler that
+ * returns undefined or only throws, TypeScript infers the promise too.
  */
-export type Returning<TOutput> = [TOutput] extends [Storable<TOutput> | PromiseLike<never>]
+export type Returning<TOutput> = [Awaited<TOutput>] extends [Storable<Awaited<TOutput>>]
   ? unknown
-  : (...args: never[]) => Storable<TOutput>
+  : (...args: never[]) => Storable<Awaited<TOutput>>
