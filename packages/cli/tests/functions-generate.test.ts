@@ -24,6 +24,11 @@ import { Flow } from '@starflow/dsl'
 export const mail = new Flow<string>({ slug: 'sendMail' }).step({ slug: 'send' }, (text) => text.length)
 `
 
+const flowNamed = (slug: string, step: string) => `
+import { Flow } from '@starflow/dsl'
+export const other = new Flow({ slug: '${slug}' }).step({ slug: '${step}' }, () => 1)
+`
+
 let project: SampleProject
 afterEach(() => project.dispose())
 
@@ -362,9 +367,23 @@ describe('refusals change nothing', () => {
     ],
     ['a module without a flow', { 'bad.ts': 'export const answer = 42\n' }, { code: 'SF612' }],
     [
-      'two flows with one queue',
+      'one flow in two modules',
       { 'mail.ts': MAIL, 'bad.ts': MAIL },
-      { code: 'SF614', fields: { functionName: 'sendmail' } },
+      { code: 'SF614', detail: expect.stringMatching(/_flows\/bad\.ts and .* in _flows\/mail\.ts/) },
+    ],
+    [
+      'another flow with the slug of a step-queued one, in another module',
+      { 'bad.ts': flowNamed('orders', 'refund') },
+      {
+        code: 'SF614',
+        message: 'Two flows have the slug "orders".',
+        detail: expect.stringContaining('_flows/bad.ts and'),
+      },
+    ],
+    [
+      'two slugs that differ in case only',
+      { 'bad.ts': flowNamed('Orders', 'refund') },
+      { code: 'SF614', message: expect.stringContaining('differ in case only') },
     ],
     [
       'a module that ends the process',

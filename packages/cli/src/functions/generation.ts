@@ -69,7 +69,7 @@ export async function evaluateProject(project: Project): Promise<EvaluatedModule
  * Evaluates the flow modules and compares what they need with what is there. `grouped`: one function for all steps of a
  * flow, or one for each; by default a flow stays as it was generated before.
  * Throws SF611 for a module that does not compile, SF612 without any flow, SF613 where a person's own function has a
- * needed name, SF614 where two flows need one name.
+ * needed name, SF614 where two flows have one slug.
  */
 export async function planGeneration(
   project: Project,

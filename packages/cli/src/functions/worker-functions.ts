@@ -22,23 +22,18 @@ export const GROUPED_MARK = `${GENERATED_MARK} --grouped\``
 /**
  * The worker functions of some flows: one per step queue and instance; for a grouped flow one for all of its steps, and
  * one more for those that ask for further instances; for a plain flow one named like its queue.
- * Throws SF614 where two flows claim one name.
+ * Throws SF614 where two flows claim one slug, whatever its case.
  */
 export function workerFunctionsOf(
   flows: readonly ExportedFlow[],
   isGrouped: (flow: ExportedFlow) => boolean = () => false,
 ): WorkerFunction[] {
-  const functions = flows.flatMap((flow) => {
+  requireDistinctSlugs(flows)
+  // Names of functions begin with the slug of their flow in lower case, so they are distinct too.
+  return flows.flatMap((flow) => {
     if (flow.routes === undefined) return [{ name: flow.flowSlug.toLowerCase(), flow, stepSlugs: [], isGrouped: false }]
     return isGrouped(flow) ? groupedFunctions(flow, flow.routes) : functionPerStep(flow, flow.routes)
   })
-  const seen = new Map<string, WorkerFunction>()
-  for (const each of functions) {
-    const twin = seen.get(each.name)
-    if (twin !== undefined) throw duplicateName(each.name, twin.flow, each.flow)
-    seen.set(each.name, each)
-  }
-  return functions
 }
 
 /** The module of one worker function. */
@@ -63,6 +58,19 @@ export function workerFunctionSource({ flow, stepSlugs, isGrouped }: WorkerFunct
     ...(starts.length === 0 ? [`EdgeWorker.start(${local})`] : starts),
     '',
   ].join('\n')
+}
+
+/**
+ * A database holds one definition for a slug: of two, each worker would compile its own over the other's, which on this computer
+ * deletes the runs each time.
+ */
+function requireDistinctSlugs(flows: readonly ExportedFlow[]): void {
+  const seen = new Map<string, ExportedFlow>()
+  for (const flow of flows) {
+    const twin = seen.get(flow.flowSlug.toLowerCase())
+    if (twin !== undefined) throw duplicateSlug(twin, flow)
+    seen.set(flow.flowSlug.toLowerCase(), flow)
+  }
 }
 
 type Routes = NonNullable<ExportedFlow['routes']>
@@ -96,12 +104,15 @@ function instanceNames(queueName: string, instances: number): string[] {
   return Array.from({ length: instances }, (_, at) => (at === 0 ? queueName : `${queueName}-${at + 1}`))
 }
 
-function duplicateName(name: string, first: ExportedFlow, second: ExportedFlow): StarflowError {
+function duplicateSlug(first: ExportedFlow, second: ExportedFlow): StarflowError {
+  const isSame = first.flowSlug === second.flowSlug
   return new StarflowError({
     code: 'SF614',
-    message: `Two flows need a worker function called "${name}".`,
+    message: isSame
+      ? `Two flows have the slug "${first.flowSlug}".`
+      : `The slugs "${first.flowSlug}" and "${second.flowSlug}" differ in case only.`,
     detail: `They are ${first.exportName} in ${first.module} and ${second.exportName} in ${second.module}.`,
-    hint: 'Give one of the flows another slug, or export it from one module only.',
-    fields: { functionName: name },
+    hint: 'Give one of the flows another slug, or export it from one module only. No function was changed.',
+    fields: { flowSlugs: [first.flowSlug, second.flowSlug], modules: [first.module, second.module] },
   })
 }

@@ -39,9 +39,9 @@ async function flowsOfFiles(files: readonly string[]): Promise<readonly AnyFlow[
   const bySlug = new Map<string, { readonly flow: AnyFlow; readonly file: string }>()
   for (const file of files) {
     for (const flow of Object.values(await loadModule(file)).flatMap(flowOf)) {
-      const other = bySlug.get(flow.slug)
-      if (other !== undefined && other.flow !== flow) throw sameSlug(flow.slug, [other.file, file])
-      bySlug.set(flow.slug, { flow, file })
+      const other = bySlug.get(flow.slug.toLowerCase())
+      if (other !== undefined && other.flow !== flow) throw sameSlug(other.flow.slug, flow.slug, [other.file, file])
+      bySlug.set(flow.slug.toLowerCase(), { flow, file })
     }
   }
   return [...bySlug.values()].map(({ flow }) => flow)
@@ -87,10 +87,11 @@ function isFlow(value: unknown): value is AnyFlow {
   )
 }
 
-function sameSlug(slug: string, files: readonly string[]): StarflowError {
+function sameSlug(first: string, slug: string, files: readonly string[]): StarflowError {
   return new StarflowError({
     code: 'SF611',
-    message: `Two flows have the slug "${slug}".`,
+    message:
+      first === slug ? `Two flows have the slug "${slug}".` : `The slugs "${first}" and "${slug}" differ in case only.`,
     detail: `They are exported by ${[...new Set(files.map(shown))].join(' and ')}.`,
     hint: 'A slug is one flow: give one of them another.',
     fields: { slug },
