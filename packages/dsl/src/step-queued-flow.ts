@@ -1,4 +1,5 @@
 import { StarflowError } from '@starflow/errors'
+import type { FlowTypeError } from './flow-type-error.ts'
 import type { AnyFlow, HandledStepSlug } from './flow-types.ts'
 import { resolveQueueName } from './queue-name.ts'
 import { StepIsWaitError } from './step-is-wait-error.ts'
@@ -22,12 +23,19 @@ const stepQueuedBrand: unique symbol = Symbol.for('starflow.stepQueuedFlow')
  * A flow whose every step has a private queue, waits apart: they have none. Its routes are checked and frozen. The slugs are a parameter of their own
  * so that every such flow is a `StepQueuedFlow<AnyFlow>`: derived from TFlow they would make it invariant.
  */
-export interface StepQueuedFlow<TFlow extends AnyFlow = AnyFlow, TSlug extends string = HandledStepSlug<TFlow>> {
+export interface StepQueuedFlow<TFlow extends AnyFlow = AnyFlow, TSlug extends string = HandledStepSlug<TFlow>>
+  extends Refused<
+    'step' | 'array' | 'map' | 'wait',
+    'Add steps before withStepQueues: it makes a queue for each step that is there'
+  > {
   readonly flow: TFlow
   /** In step order, without the waits, which keep their places: an index may be missing. */
   readonly routes: readonly Route<TSlug>[]
   readonly [stepQueuedBrand]: true
 }
+
+/** Types only, for their sentence: nothing is there at run time. */
+type Refused<TName extends string, TSentence extends string> = { readonly [K in TName]: FlowTypeError<TSentence> }
 
 /**
  * Gives every step of a flow its own private queue, and with it its own workers: a slow step never holds up a fast one. A wait
@@ -40,6 +48,10 @@ export interface StepQueuedFlow<TFlow extends AnyFlow = AnyFlow, TSlug extends s
  * @example
  * export const communityThreads = withStepQueues(flow)
  */
+export function withStepQueues<TFlow extends AnyFlow>(flow: TFlow): StepQueuedFlow<TFlow>
+export function withStepQueues(
+  flow: FlowTypeError<'This flow has step queues already: call withStepQueues once, on the finished flow'>,
+): never
 export function withStepQueues<TFlow extends AnyFlow>(flow: TFlow): StepQueuedFlow<TFlow> {
   requirePlainFlow(flow)
   const { slug: flowSlug, stepOrder } = flow
@@ -56,7 +68,7 @@ export function withStepQueues<TFlow extends AnyFlow>(flow: TFlow): StepQueuedFl
     flow,
     routes: Object.freeze(routes) as readonly Route<HandledStepSlug<TFlow>>[],
     [stepQueuedBrand]: true as const,
-  })
+  }) as StepQueuedFlow<TFlow>
 }
 
 /** True for what withStepQueues returns, from any copy of this package. */

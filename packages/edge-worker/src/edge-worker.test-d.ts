@@ -83,6 +83,13 @@ describe('EdgeWorker.start', () => {
       { queueName: 'mails', retry: { strategy: 'fixed', limit: 3 }, visibilityTimeout: 30, maxConcurrent: 2 },
     )
     start((message: { id: number }) => message.id, { queueName: 'mails' })
+    start(
+      (message, ctx) => {
+        expectTypeOf(message).toEqualTypeOf<unknown>()
+        expectTypeOf(ctx.sql).toEqualTypeOf<Sql>()
+      },
+      { queueName: 'mails' },
+    )
   })
 
   it('refuses a handler without a queue, or with what only flows have', () => {

@@ -30,13 +30,34 @@ export interface StepWorkerConfig<TStepSlug extends string> extends WorkerConfig
 export interface QueueWorkerConfig extends Omit<WorkerConfig, 'onUnsupportedMessage' | 'instances'>, QueueOptions {}
 
 /** Handles one message of a queue; what it returns is ignored. It may throw `RetryLater` and `NonRetryableError`. */
-export type QueueHandler<TMessage = Json> = (message: TMessage, context: PlatformContext) => unknown
+export type QueueHandler<TMessage = Json> = {
+  // A method, so that a handler may say which messages it knows: what a queue holds is known to those who send.
+  handle(message: TMessage, context: PlatformContext): unknown
+}['handle']
 
-/** What `EdgeWorker.start` takes beside a definition: for a step-queued flow the step is required. */
-export type StartArguments<TDefinition> =
+/**
+ * What `EdgeWorker.start` takes beside a definition: for a step-queued flow the step is required, for a handler the queue. Of a
+ * definition that may be one of several, a step is taken that all of them have.
+ */
+export type StartArguments<TDefinition> = [TDefinition] extends [StepQueuedFlow]
+  ? // Looked up once more, so that editors and errors show the slugs and not how they follow from the type of the flow.
+    [
+      configWithStepSlug: StepWorkerConfig<
+        { [TSlug in SharedStepSlug<TDefinition>]: [TSlug] }[SharedStepSlug<TDefinition>][0]
+      >,
+    ]
+  : [TDefinition] extends [AnyFlow]
+    ? [config?: FlowWorkerConfig]
+    : [configWithQueueName: QueueWorkerConfig]
+
+/** The slugs that each of some step-queued flows has. */
+type SharedStepSlug<TDefinition> = (
   TDefinition extends StepQueuedFlow<infer TFlow>
-    ? [configWithStepSlug: StepWorkerConfig<HandledStepSlug<TFlow>>]
-    : [config?: FlowWorkerConfig]
+    ? (slug: HandledStepSlug<TFlow>) => void
+    : never
+) extends (slug: infer TSlug extends string) => void
+  ? TSlug
+  : never
 
 /** The definition, or a sentence about what its flow asks for and a worker does not give. */
 export type Startable<TDefinition> =
@@ -46,38 +67,35 @@ export type Startable<TDefinition> =
       : CompatibleFlow<TFlow>
     : TDefinition extends AnyFlow
       ? CompatibleFlow<TDefinition>
-      : never
+      : TDefinition
 
 /** Starts and stops the workers of this function. */
 export interface EdgeWorkerApi {
   /**
-   * Serves a worker: of a plain flow for all its steps, of a step-queued flow for the one that `stepSlug` names. The
-   * first authorised request starts it; from then on it claims and runs tasks until the host ends this instance. Called
-   * for several queues, one function hosts a worker for each.
+   * Serves a worker: of a plain flow for all its steps, of a step-queued flow for the one that `stepSlug` names, of a handler for
+   * the queue that `queueName` names. The first authorised request starts it; from then on it claims and runs tasks until the
+   * host ends this instance. Called for several queues, one function hosts a worker for each.
+   *
+   * Messages that a queue's handler completes are archived; a failed one is tried again by the rules of `retry`, and goes to
+   * `pgflow.dead_letters` with its last error when they are used up.
+   *
+   * One signature for all, since TypeScript says of overloads that none matches, and not what is wrong.
    *
    * @throws StarflowError SF001 for a configuration, SF114 without a stepSlug where one is needed, SF115 with one where
    * none is, SF107 for an unknown one, SF402 for a second worker on one queue, SF404 for a step timeout longer than this
-   * instance lives, SF401 outside of Deno
+   * instance lives, SF401 outside of Deno. At the start: SF410 where there is no such queue, SF411 for the queue of a flow
    *
    * @example
    * EdgeWorker.start(flow, { maxConcurrent: 10 })
    * EdgeWorker.start(communityThreads, { stepSlug: 'classify', maxConcurrent: 4 })
-   */
-  start<TDefinition extends AnyFlow | StepQueuedFlow>(
-    definition: TDefinition & Startable<TDefinition>,
-    ...config: StartArguments<TDefinition>
-  ): void
-  /**
-   * Serves a worker of a queue without a flow. Messages that `handler` completes are archived; a failed one is tried again
-   * by the rules of `retry`, and goes to `pgflow.dead_letters` with its last error when they are used up.
-   *
-   * @throws StarflowError SF001 for a configuration, SF402 for a second worker on one queue. At the start: SF410 where there
-   * is no such queue, SF411 for the queue of a flow
-   *
-   * @example
    * EdgeWorker.start(async (mail: Mail, ctx) => { … }, { queueName: 'mails', retry: { limit: 5, baseDelay: 10 } })
+   *
+   * @typeParam TMessage what a queue's handler gets, where it does not say so itself
    */
-  start<TMessage = Json>(handler: QueueHandler<TMessage>, config: QueueWorkerConfig): void
+  start<
+    TMessage = unknown,
+    TDefinition extends AnyFlow | StepQueuedFlow | QueueHandler<TMessage> = QueueHandler<TMessage>,
+  >(definition: TDefinition & Startable<TDefinition>, ...config: StartArguments<TDefinition>): void
   /** Ends all workers of this function: started handlers get 5 s, everything else is given back. Twice is fine. */
   stop(): Promise<void>
 }

@@ -4,6 +4,8 @@ export {
   type FlowWorkerConfig,
   type QueueHandler,
   type QueueWorkerConfig,
+  type StartArguments,
+  type Startable,
   type StepWorkerConfig,
 } from './edge-worker.ts'
 export type { LogLevel, WorkerEvent } from './events.ts'

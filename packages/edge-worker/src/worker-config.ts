@@ -14,28 +14,28 @@ import {
 /** What a caller of `EdgeWorker.start` may set. Everything has a default. */
 export interface WorkerConfig {
   /** Tasks that run at the same time. Default 10. */
-  readonly maxConcurrent?: number
+  readonly maxConcurrent?: number | undefined
   /** Tasks claimed in one call, never more than there are free slots. Default 10. */
-  readonly batchSize?: number
+  readonly batchSize?: number | undefined
   /** Database connections of this worker in all; it keeps one for itself, `ctx.sql` gets the rest. Default 4. */
-  readonly maxPgConnections?: number
+  readonly maxPgConnections?: number | undefined
   /**
    * Of queue workers: seconds for which a message is hidden at a time, extended while its handler runs. Default 10. A
    * flow's steps derive their visibility from their timeout.
    */
-  readonly visibilityTimeout?: number
+  readonly visibilityTimeout?: number | undefined
   /** Pause between two reads while there is work, in milliseconds, 10 or more. Default 20. */
-  readonly pollIntervalMs?: number
+  readonly pollIntervalMs?: number | undefined
   /** The pause that an idle worker's doubling ends at, in milliseconds. Default 1000. */
-  readonly maxPollIntervalMs?: number
+  readonly maxPollIntervalMs?: number | undefined
   /** Database URL; otherwise the environment's. */
-  readonly connectionString?: string
+  readonly connectionString?: string | undefined
   /** A postgres.js client for `ctx.sql`, yours to end. The worker opens one connection of its own with the same options. */
-  readonly sql?: Sql
+  readonly sql?: Sql | undefined
   /** Read when worker functions are generated; a worker itself is always one. Accepted, so that settings can be spread. */
-  readonly instances?: number
+  readonly instances?: number | undefined
   /** `skip` warns about messages that nobody here understands and goes on; `halt` stops this worker function. Default `skip`. */
-  readonly onUnsupportedMessage?: 'skip' | 'halt'
+  readonly onUnsupportedMessage?: 'skip' | 'halt' | undefined
 }
 
 /** The settings with their defaults, deep-frozen: what handlers see as `ctx.workerConfig`. Holds no secret. */

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest'
-import { completionsAt, errorsOf } from './support/editor-service.ts'
+import { completionsAt, errorsOf, hoverOf } from './support/editor-service.ts'
 
 const FLOW = `
 const flow = new Flow<{ url: string }>({ slug: 'threads' })
@@ -50,4 +50,58 @@ test('what JSON keeps is an output: interfaces, options, dates, unions, what is 
         .map({ slug: 'i', array: 'h' }, (row) => row.id.toFixed())
     `),
   ).toEqual([])
+})
+
+test('a wrong step slug is told with those that there are, beside another mistake, and without the type of the flow', () => {
+  const errors = errorsOf(`${FLOW} EdgeWorker.start(queued, { stepSlug: 'clasify', maxConcurrent: 'all' })`)
+  expect(errors).toEqual([
+    `Type '"clasify"' is not assignable to type '"classify" | "deliver"'. Did you mean '"classify"'?`,
+    "Type 'string' is not assignable to type 'number'.",
+  ])
+})
+
+test('an editor shows the step slugs over stepSlug', () => {
+  expect(hoverOf(`${FLOW} EdgeWorker.start(queued, { stepSlug: 'classify' })`, 'stepSlug')).toContain(
+    '.stepSlug: "classify" | "deliver"',
+  )
+})
+
+test('of one flow or another, only a step that both have is taken', () => {
+  const either = `${FLOW}
+    const other = withStepQueues(new Flow({ slug: 'mails' }).step({ slug: 'deliver' }, () => 1).step({ slug: 'bounce' }, () => 2))
+    const either = Math.random() > 0.5 ? queued : other
+  `
+  expect(errorsOf(`${either} EdgeWorker.start(either, { stepSlug: 'deliver' })`)).toEqual([])
+  expect(errorsOf(`${either} EdgeWorker.start(either, { stepSlug: 'bounce' })`)).toEqual([
+    `Type '"bounce"' is not assignable to type '"deliver"'.`,
+  ])
+})
+
+test('a helper starts the workers of any step-queued flow', () => {
+  expect(
+    errorsOf(`${FLOW}
+      function startAll(any: StepQueuedFlow) {
+        for (const { stepSlug } of any.routes) EdgeWorker.start(any, { stepSlug })
+      }
+      startAll(queued)
+      function startOne<T extends StepQueuedFlow>(definition: T & Startable<T>, ...config: StartArguments<T>) {
+        EdgeWorker.start<unknown, T>(definition, ...config)
+      }
+      startOne(queued, { stepSlug: 'deliver' })
+    `),
+  ).toEqual([])
+})
+
+test.each([
+  ['withStepQueues(queued)', 'This flow has step queues already: call withStepQueues once, on the finished flow'],
+  [
+    "queued.step({ slug: 'late' }, () => 1)",
+    'Add steps before withStepQueues: it makes a queue for each step that is there',
+  ],
+  [
+    "EdgeWorker.start(flow, { stepSlug: 'classify' })",
+    'This flow has one queue: leave stepSlug out, or start withStepQueues(flow)',
+  ],
+])('%s is answered with a sentence', (call, sentence) => {
+  expect(errorsOf(`${FLOW} ${call}`).join('\n')).toContain(sentence)
 })

@@ -25,7 +25,7 @@ const service = ts.createLanguageService({
 })
 
 const IMPORTS = `import { defineWorkers, Flow, type AnyFlow, type StepQueuedFlow, withStepQueues } from '@starflow/dsl'
-import { EdgeWorker } from '../../src/index.ts'
+import { EdgeWorker, type StartArguments, type Startable } from '../../src/index.ts'
 `
 
 function open(program: string): void {
@@ -37,6 +37,12 @@ function open(program: string): void {
 export function completionsAt(program: string): string[] {
   open(program)
   return (service.getCompletionsAtPosition(path, text.length, {})?.entries ?? []).map(({ name }) => name)
+}
+
+/** What an editor shows over the last occurrence of a word. */
+export function hoverOf(program: string, word: string): string {
+  open(program)
+  return ts.displayPartsToString(service.getQuickInfoAtPosition(path, text.lastIndexOf(word))?.displayParts)
 }
 
 /** What the compiler says of a program, each error as one text. */
