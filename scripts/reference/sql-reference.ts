@@ -31,6 +31,7 @@ const TOPICS: Readonly<Record<string, readonly string[]>> = {
       'settle_tasks',
       'settle_and_claim',
       'release_tasks',
+      'lost_attempts',
       'start_tasks',
       'complete_task',
       'fail_task',

@@ -247,6 +247,31 @@ export class StarflowSql {
     return row.released
   }
 
+  /** Of the attempts that a worker has under way those that count no more, each with the reason. */
+  async lostAttempts(
+    workerId: string,
+    tasks: readonly TaskIdentity[],
+  ): Promise<readonly (TaskIdentity & { readonly reason: string })[]> {
+    const json = JSON.stringify(
+      tasks.map(({ runId, stepSlug, taskIndex, attempt }) => ({
+        run_id: runId,
+        step_slug: stepSlug,
+        task_index: taskIndex,
+        attempt,
+      })),
+    )
+    const rows = await this.#sql<
+      { run_id: string; step_slug: string; task_index: number; attempt: number; reason: string }[]
+    >`select * from pgflow.lost_attempts(${workerId}, ${json}::text::jsonb)`
+    return rows.map((row) => ({
+      runId: row.run_id,
+      stepSlug: row.step_slug,
+      taskIndex: row.task_index,
+      attempt: row.attempt,
+      reason: row.reason,
+    }))
+  }
+
   /** Recovers every stalled task of the database; answers how many were put back. Cron does this every 15 s too. */
   async requeueStalledTasks(): Promise<number> {
     const [row] = await this.#sql<[{ requeued: number }]>`select pgflow.requeue_stalled_tasks() as requeued`

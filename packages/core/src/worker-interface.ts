@@ -66,6 +66,13 @@ export const WORKER_FUNCTIONS: readonly { readonly name: string; readonly args: 
       ['tasks', 'jsonb'],
     ],
   },
+  {
+    name: 'lost_attempts',
+    args: [
+      ['worker_id', 'uuid'],
+      ['tasks', 'jsonb'],
+    ],
+  },
   { name: 'requeue_stalled_tasks', args: [] },
   { name: 'find_worker_queue', args: [['queue_name', 'text']] },
   {

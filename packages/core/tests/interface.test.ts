@@ -405,6 +405,10 @@ const FUNCTIONS: Readonly<Record<string, readonly [parameters: string, returns: 
     'SETOF pgflow.work_item',
   ],
   release_tasks: ['worker_id uuid, tasks jsonb', 'integer'],
+  lost_attempts: [
+    'worker_id uuid, tasks jsonb',
+    'TABLE(run_id uuid, step_slug text, task_index integer, attempt integer, reason text)',
+  ],
   register_worker: [
     "worker_id uuid, queue_name text, function_name text, start_mode text = 'http', execution_id uuid = NULL",
     'text',

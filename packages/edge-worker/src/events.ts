@@ -137,6 +137,8 @@ export type TaskEvent = WorkIdentity &
         failsAttempt: boolean
         hint: string
       }
+    /** Its run or step has ended, or another worker has it: its `ctx.signal` is aborted, and what it still returns is dropped. */
+    | { level: 'info'; event: 'task.lost'; reason: string }
     /** Another worker has the message now: its visibility could not be extended in time. Its `ctx.signal` is aborted. */
     | { level: 'warn'; event: 'message.lost' }
   )

@@ -29,6 +29,7 @@ function setUp(invoke: (task: ClaimedTask, signal: AbortSignal) => unknown) {
     work: {
       invoke: (item, signal) => invoke(item as ClaimedTask, signal),
       serialise: toJsonText,
+      lost: async () => new Map(),
       timeoutSeconds: (item) => (item as ClaimedTask).timeoutSeconds,
       timeoutError: () =>
         new StarflowError({ code: 'SF407', message: 'Step "pack" did not end within its timeout of 3 s.' }),

@@ -1,7 +1,7 @@
 import type { DescribedError } from '@starflow/errors'
 import { type HandlerScope, inHandlerScope, type OpenSpan, strayFailure, strayLog } from '@starflow/tracing'
 import type { WorkerEventBody } from './events.ts'
-import { MAX_TIMER_MS, TIMEOUT_GRACE_MS } from './numbers.ts'
+import { LOST_LOOK_INTERVAL_MS, MAX_TIMER_MS, TIMEOUT_GRACE_MS } from './numbers.ts'
 import { completedOutcome, failedOutcome, releaseOutcome, type TaskOutcome } from './task-outcome.ts'
 import { endTaskSpan, type TaskSpans } from './task-span.ts'
 import { SettledInTransaction } from './transactional-step.ts'
@@ -9,7 +9,7 @@ import type { ClaimedWork, Work } from './work.ts'
 import { attemptOf, subjectOf } from './work-identity.ts'
 
 export interface ExecutorOptions {
-  readonly work: Pick<Work, 'invoke' | 'serialise' | 'timeoutSeconds' | 'timeoutError'>
+  readonly work: Pick<Work, 'invoke' | 'serialise' | 'timeoutSeconds' | 'timeoutError' | 'lost'>
   /** Aborted with {@link WorkerShutdownError} when this worker ends started tasks. */
   readonly shutdownSignal: AbortSignal
   readonly onOutcome: (outcome: TaskOutcome) => void
@@ -28,6 +28,9 @@ export class Executor {
   readonly #now: () => number
   readonly #active = new Map<ClaimedWork, AttemptLimits>()
   #idleWaiters: (() => void)[] = []
+  #lostLook: ReturnType<typeof setInterval> | undefined
+  #isLooking = false
+  #mayBeLost = new Set<ClaimedWork>()
 
   constructor(options: ExecutorOptions) {
     this.#options = options
@@ -58,10 +61,14 @@ export class Executor {
     )
     if (shutdownSignal.aborted) limits.abort(shutdownSignal.reason)
     this.#active.set(task, limits)
+    this.#lostLook ??= setInterval(() => void this.#lookForLost(), LOST_LOOK_INTERVAL_MS)
     void this.#run(task, limits).then((outcome) => {
       this.#active.delete(task)
       this.#options.onOutcome(outcome)
       if (this.#active.size === 0) {
+        clearInterval(this.#lostLook)
+        this.#lostLook = undefined
+        this.#mayBeLost.clear()
         const waiters = this.#idleWaiters
         this.#idleWaiters = []
         for (const wake of waiters) wake()
@@ -73,6 +80,24 @@ export class Executor {
   idle(): Promise<void> {
     if (this.#active.size === 0) return Promise.resolve()
     return new Promise((resolve) => this.#idleWaiters.push(resolve))
+  }
+
+  /** Asks only about what was here at the last look already: short tasks cost no call. */
+  async #lookForLost(): Promise<void> {
+    const old = [...this.#active.keys()].filter((task) => this.#mayBeLost.has(task))
+    this.#mayBeLost = new Set(this.#active.keys())
+    if (old.length === 0 || this.#isLooking) return
+    this.#isLooking = true
+    try {
+      for (const [task, reason] of await this.#options.work.lost(old)) {
+        if (this.#active.get(task)?.lose(reason) !== true) continue
+        this.#options.emit({ level: 'info', event: 'task.lost', ...attemptOf(task), reason: reason.message })
+      }
+    } catch {
+      // The next look asks again; a database that is away is told by those who need it.
+    } finally {
+      this.#isLooking = false
+    }
   }
 
   async #run(task: ClaimedWork, limits: AttemptLimits): Promise<TaskOutcome> {
@@ -90,6 +115,7 @@ export class Executor {
     const startedAt = this.#now()
     const ended = await Promise.race([this.#invoke(task, limits, span), limits.cutOff])
     limits.end()
+    if (limits.isLost) return { kind: 'lost' }
     const durationMs = Math.round(this.#now() - startedAt)
     if (!ended.ok && ended.cutOff === 'abandoned') {
       this.#options.emit({ level: 'warn', event: 'task.abandoned', ...attemptOf(task), durationMs })
@@ -168,6 +194,8 @@ class AttemptLimits implements HandlerScope {
   readonly cutOff: Promise<Ended & { readonly ok: false }>
   /** Set once the timeout has passed. */
   timeoutError: Error | undefined
+  /** The task ended without this attempt. */
+  isLost = false
   readonly #controller = new AbortController()
   readonly #onStray: (error: unknown, failsAttempt: boolean) => void
   #cut!: (end: Ended & { readonly ok: false }) => void
@@ -211,6 +239,14 @@ class AttemptLimits implements HandlerScope {
   /** Its listeners are the handler's, and so is what they throw. */
   abort(reason: unknown): void {
     inHandlerScope(this, () => this.#controller.abort(reason))
+  }
+
+  /** Answers whether it was news. */
+  lose(reason: Error): boolean {
+    if (this.isLost || this.#isOver) return false
+    this.isLost = true
+    this.abort(reason)
+    return true
   }
 
   end(): void {

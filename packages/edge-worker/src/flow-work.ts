@@ -145,6 +145,17 @@ export class FlowWork implements Work {
     if (elements > TRANSACTIONAL_MAP_LIMIT) throw mapTooLargeError(stepSlug, elements)
   }
 
+  async lost(items: readonly ClaimedWork[]): Promise<ReadonlyMap<ClaimedWork, Error>> {
+    const { sql, workerId } = this.#resources
+    const lost = await sql.lostAttempts(workerId, items.map(taskOf))
+    return new Map(
+      lost.flatMap(({ reason, ...attempt }) => {
+        const item = items.find((each) => isSameAttempt(taskOf(each), attempt))
+        return item === undefined ? [] : [[item, lostAttemptError(attempt, reason)] as const]
+      }),
+    )
+  }
+
   serialise(output: unknown): string {
     return toJsonText(output)
   }
@@ -181,6 +192,21 @@ type AnyHandler = (input: unknown, context: object) => unknown
 
 /** Whatever is claimed here was claimed from the flow's queue. */
 const taskOf = (item: ClaimedWork) => item as ClaimedTask
+
+function isSameAttempt(left: TaskIdentity, right: TaskIdentity): boolean {
+  const { runId, stepSlug, taskIndex, attempt } = right
+  return left.runId === runId && left.stepSlug === stepSlug && left.taskIndex === taskIndex && left.attempt === attempt
+}
+
+function lostAttemptError({ runId, stepSlug, attempt }: TaskIdentity, reason: string): StarflowError {
+  return new StarflowError({
+    code: 'SF419',
+    message: `Attempt ${attempt} of step "${stepSlug}" counts no more: ${reason}.`,
+    detail: `Run ${runId}. What its handler still returns is dropped.`,
+    hint: 'Pass ctx.signal to what the handler waits for, so that it ends with its attempt.',
+    fields: { runId, stepSlug, attempt },
+  })
+}
 
 /** A root step's argument is the run's input, which then comes with the claim. */
 function takesFlowInput(step: StepDefinition): boolean {

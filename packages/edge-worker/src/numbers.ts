@@ -33,6 +33,9 @@ export const START_RETRY_MAX_MS = 30_000
 /** How long the last database calls of a stopping worker may take. */
 export const FAREWELL_MS = 2000
 
+/** How often it is asked whether what has run for so long still counts; a cancelled run reaches its handlers within two seconds. */
+export const LOST_LOOK_INTERVAL_MS = 1000
+
 /** How long a handler gets to notice its aborted signal. Less than the 2 s that visibility outlives the timeout. */
 export const TIMEOUT_GRACE_MS = 1000
 

@@ -105,7 +105,7 @@ export class Poller {
     }
     if (outcome.kind === 'report') this.#reports.push(outcome.report)
     else if (outcome.kind === 'release') this.#releases.push(outcome.task)
-    else if (outcome.accepted) this.acceptedReports++
+    else if (outcome.kind === 'settled' && outcome.accepted) this.acceptedReports++
     this.#options.solitude.hasChanged()
     this.#waker.wake()
   }

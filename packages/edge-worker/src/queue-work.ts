@@ -100,6 +100,11 @@ export class QueueWork implements Work {
     )
   }
 
+  /** A message that is lost is noticed when its visibility is extended. */
+  async lost(): Promise<ReadonlyMap<ClaimedWork, Error>> {
+    return new Map()
+  }
+
   /** Nothing is kept of what a queue's handler returns. */
   serialise(): string {
     return ''

@@ -26,6 +26,8 @@ export type TaskToGiveBack = WorkIdentity & {
 export type TaskOutcome =
   | { readonly kind: 'report'; readonly report: AttemptReport }
   | { readonly kind: 'release'; readonly task: TaskToGiveBack }
+  /** The task ended without it: there is nothing to say. */
+  | { readonly kind: 'lost' }
   /** Its end is in the database already, by the transaction that its handler ran in. */
   | { readonly kind: 'settled'; readonly accepted: boolean }
 

@@ -44,6 +44,8 @@ export interface Work extends WorkSource {
   timeoutError(item: ClaimedWork): Error
   /** Calls the handler. */
   invoke(item: ClaimedWork, signal: AbortSignal): unknown
+  /** Of what runs here, what counts no more, each with the reason. */
+  lost(items: readonly ClaimedWork[]): Promise<ReadonlyMap<ClaimedWork, Error>>
   /** What is reported of the handler's result; throws a readable error where it cannot be stored. */
   serialise(output: unknown): string
   /** Ends what goes on in the background; called when the worker has said all it had to say. */

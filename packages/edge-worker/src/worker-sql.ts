@@ -12,6 +12,7 @@ export type WorkerSql = Pick<
   | 'settleAndClaim'
   | 'settleTasks'
   | 'releaseTasks'
+  | 'lostAttempts'
   | 'requeueStalledTasks'
   | 'flowInput'
   | 'stepSize'

@@ -104,7 +104,7 @@ export class Worker {
       onOutcome: (outcome) => {
         if (outcome.kind === 'release') this.#released++
         else if (outcome.kind === 'settled') this.#completed += Number(outcome.accepted)
-        else if (outcome.report.status === 'completed') this.#completed++
+        else if (outcome.kind === 'report' && outcome.report.status === 'completed') this.#completed++
         else this.#failed++
         this.#poller?.add(outcome)
       },

@@ -122,6 +122,10 @@ export class FakeSql implements WorkerSql {
     }))
   }
 
+  async lostAttempts() {
+    return []
+  }
+
   async releaseTasks(_workerId: string, tasks: readonly TaskToRelease[]) {
     this.released.push(...tasks)
     this.#called('releaseTasks')
