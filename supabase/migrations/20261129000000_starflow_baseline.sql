@@ -7801,6 +7801,14 @@ begin
   end if;
 end $$;
 
+-- 75_server/_queue_event_rank.sql
+-- Of what happened at one instant, what comes first.
+create function starflow._queue_event_rank(p_event_type text)
+returns integer
+language sql immutable
+return array_position(
+  '{run_started,node_start,node_retry,node_complete,node_error,node_skip,run_completed,run_failed,run_cancelled}'::text[], p_event_type);
+
 -- 75_server/_queue_metrics.sql
 -- Of each queue that a route leads to, or a worker function serves. Uncovered: nothing would claim from it now.
 create function starflow._queue_metrics()
@@ -8410,7 +8418,9 @@ comment on function starflow.queue_history(text, timestamptz, timestamptz, integ
 -- 75_server/queue_run_events.sql
 -- Read off the tables: a step that ran again shows its last times, and earlier attempts show as they are in task_attempts.
 -- Types, node ids and payloads are those of workflow_run_events, so that whoever shows a run need not care where it ran.
-create function starflow.queue_run_events(run_id uuid, since timestamptz default null)
+create function starflow.queue_run_events(
+  run_id uuid, since timestamptz default null, after_type text default null, after_node text default null,
+  after_attempt integer default null, max_rows integer default null)
 returns setof starflow.queue_run_event
 language sql stable
 set search_path = pg_catalog, pg_temp
@@ -8457,13 +8467,16 @@ as $$
   )
   select row(e.happened_at, e.event_type, e.node_id, e.attempt, e.payload)::starflow.queue_run_event
   from event e
-  where since is null or e.happened_at >= since
-  order by e.happened_at, array_position(
-    '{run_started,node_start,node_retry,node_complete,node_error,node_skip,run_completed,run_failed,run_cancelled}', e.event_type),
-    e.node_id, e.attempt
+  where since is null or e.happened_at > since
+     -- Only at that very instant does the rest of the order matter: one start of a map gives all its elements the same.
+     or (e.happened_at = since and (after_type is null
+       or (starflow._queue_event_rank(e.event_type), coalesce(e.node_id, ''), e.attempt)
+          > (starflow._queue_event_rank(after_type), coalesce(after_node, ''), coalesce(after_attempt, 0))))
+  order by e.happened_at, starflow._queue_event_rank(e.event_type), coalesce(e.node_id, ''), e.attempt
+  limit max_rows
 $$;
-comment on function starflow.queue_run_events(uuid, timestamptz) is
-  'What happened to a run in queue placement, in order, as far as its tables tell; with since, what happened then or later.';
+comment on function starflow.queue_run_events(uuid, timestamptz, text, text, integer, integer) is
+  'What happened to a run in queue placement, in order, as far as its tables tell; with since, what happened then or later, and with the rest of an event (after_type, after_node, after_attempt) only what comes after it; at most max_rows.';
 
 -- 75_server/queue_run_steps.sql
 -- What a graph and a timeline of one run need, in one call. Outputs that are larger than max_bytes are left out, and of a step with many

@@ -236,3 +236,13 @@ describe('starflow tokens', async () => {
     expect((await tokens('revoke', '0123456789abcdef')).stderr).toContain('SF912')
   })
 })
+
+test('a server goes on when the reader of its log is gone, and ends when it is told to', async () => {
+  const server = await startServer()
+  const url = await server.started
+  server.child.stdout.destroy()
+  // Each request is a line of the log.
+  for (let request = 0; request < 20; request++) expect((await fetch(`${url}/health`)).status).toBe(200)
+  server.child.kill('SIGTERM')
+  expect(await server.ended).toBe(0)
+}, 60_000)

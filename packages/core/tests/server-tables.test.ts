@@ -208,6 +208,24 @@ describe('what happened to a run', () => {
     ])
   })
 
+  test('is read page by page, also where the elements of a map begin and end at one instant', async () => {
+    const flow = await compile({ list: {}, each: { after: ['list'], map: true } })
+    const { run_id } = await start(flow)
+    await flow.drain((task) => (task.stepSlug === 'list' ? ['x', 'y', 'z'] : task.input))
+    const all = await sql`select *, happened_at::text as at from starflow.queue_run_events(${run_id})`
+    const read: (typeof all)[number][] = []
+    for (let page = 0; page <= all.length; page++) {
+      const last = read.at(-1)
+      // As text: the driver would round an instant to milliseconds.
+      const events = await sql`
+        select *, happened_at::text as at from starflow.queue_run_events(${run_id}, ${last?.at ?? null}::text::timestamptz,
+          ${last?.event_type ?? null}, ${last?.node_id ?? null}, ${last?.attempt ?? null}::integer, 2)`
+      expect(events.length).toBeLessThanOrEqual(2)
+      read.push(...events)
+    }
+    expect(read).toEqual([...all])
+  })
+
   test('begins at an instant where one is given', async () => {
     const flow = await compile({ a: {} })
     const { run_id } = await start(flow)

@@ -60,8 +60,20 @@ describe('the configuration', () => {
       STARFLOW_TRUSTED_PROXIES: '1',
       STARFLOW_DASHBOARD_DIR: 'dist',
       STARFLOW_LOG_LEVEL: 'debug',
+      STARFLOW_METRICS_TOKEN: 'the-token-that-reads-metrics',
+      STARFLOW_CONFIG_FILE: 'triggers.yaml',
+      STARFLOW_MIRROR: 'on',
+      STARFLOW_MIRROR_ALERT_URL: 'https://pager.example/lag',
+    })
+    // Those of another role or store.
+    const edge = { ...supabase, STARFLOW_ROLE: 'edge', STARFLOW_API_TOKEN: TOKEN, STARFLOW_DRAIN_NOTICE_MS: '700' }
+    expect(readConfig(edge)).toMatchObject({ drainNoticeMs: 700, apiToken: TOKEN })
+    expect(readConfig({ STARFLOW_API_TOKEN: TOKEN, STARFLOW_SQLITE_PATH: 'kept.db' })).toMatchObject({
+      storage: { substrate: 'sqlite', path: 'kept.db' },
     })
     expect(config).toMatchObject({
+      ...{ metricsToken: 'the-token-that-reads-metrics', declarationsFile: 'triggers.yaml', isMirrored: true },
+      mirrorAlertUrl: 'https://pager.example/lag',
       ...{ role: 'runner', host: '0.0.0.0', port: 0, drainTimeoutMs: 1000, defaultWorkspace: 'shop' },
       ...{ heartbeatWorkspace: 'mesh', serviceId: 'runner-1', runnerPool: 'gpu', concurrency: 3, trustedProxies: 1 },
       ...{ dashboardDir: 'dist', logLevel: 'debug', apiToken: undefined },

@@ -119,11 +119,16 @@ describe('a job', () => {
 
   test('that three workers have lost fails with worker_lost', async () => {
     await startRun('lostV1')
-    for (let turn = 1; turn <= 3; turn++) await expire((await claim('lost')).jobId)
-    await claim('lost', { waitSeconds: 0 })
-    const [job] = await storage.database!
-      .sql`select status, error, lost_leases from starflow.worker_jobs where kind = 'lost'`
-    expect(job).toMatchObject({ error: 'worker_lost' })
+    const job = async () =>
+      (await storage.database!.sql`select status, error, lost_leases from starflow.worker_jobs where kind = 'lost'`)[0]
+    for (let turn = 1; turn <= 3; turn++) {
+      const claimed = await claim('lost')
+      expect(claimed).not.toBeNull()
+      expect(await job()).toMatchObject({ status: 'leased', lost_leases: turn - 1 })
+      await expire(claimed.jobId)
+    }
+    expect(await claim('lost', { waitSeconds: 0 })).toBeNull()
+    expect(await job()).toMatchObject({ status: 'failed', error: 'worker_lost', lost_leases: 3 })
   })
 
   test('of a run that was cancelled is given to nobody, and its worker is told to stop', async () => {

@@ -1,6 +1,6 @@
 import { EVENT_OVERLAP_MS } from '../numbers.ts'
 import type { EventFollower, RunEventView } from '../runs/run-placement.ts'
-import { queueEventInstant } from './queue-event-id.ts'
+import { queueEventParts } from './queue-event-id.ts'
 
 /**
  * Follows the events of a run on step queues. They carry the instant at which their transaction began, and a later one may
@@ -18,7 +18,7 @@ export class QueueEventFollower implements EventFollower {
 
   async next(): Promise<readonly RunEventView[]> {
     const isFirst = this.#given.size === 0
-    const newest = this.#after === undefined ? undefined : queueEventInstant(this.#after)
+    const newest = this.#after === undefined ? undefined : queueEventParts(this.#after).atUs
     const events = await this.#read(newest === undefined ? undefined : newest - BigInt(EVENT_OVERLAP_MS) * 1000n)
     if (isFirst && this.#after !== undefined) {
       // What came before the event that the caller had last, it has.

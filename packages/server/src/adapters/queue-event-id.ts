@@ -19,14 +19,19 @@ export function queueEventId(row: QueueEventRow): string {
   return [row.at_us, row.event_type, row.node_id ?? '', row.attempt].join(':')
 }
 
-/**
- * The instant of an event in microseconds since 1970.
- *
- * @throws StarflowError SF902
- */
-export function queueEventInstant(id: string): bigint {
-  const [, atUs] = /^(\d{1,18}):[a-z_]+:[^:]*:\d+$/.exec(id) ?? []
-  if (atUs !== undefined) return BigInt(atUs)
+/** What an event is placed by among those of its run. */
+export interface QueueEventParts {
+  /** Its instant, in microseconds since 1970. */
+  readonly atUs: bigint
+  readonly type: string
+  readonly node: string
+  readonly attempt: number
+}
+
+/** @throws StarflowError SF902 */
+export function queueEventParts(id: string): QueueEventParts {
+  const [, atUs, type, node, attempt] = /^(\d{1,18}):([a-z_]+):([^:]*):(\d{1,9})$/.exec(id) ?? []
+  if (atUs !== undefined) return { atUs: BigInt(atUs), type: type!, node: node!, attempt: Number(attempt) }
   throw new StarflowError({
     code: 'SF902',
     message: 'The query of the request is not valid.',

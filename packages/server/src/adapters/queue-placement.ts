@@ -24,7 +24,7 @@ import type {
 import { unknownStep } from '../runs/unknown-step.ts'
 import { type Scope, workspaceOf } from '../workspace.ts'
 import { QueueEventFollower } from './queue-event-follower.ts'
-import { type QueueEventRow, queueEventId, queueEventInstant } from './queue-event-id.ts'
+import { type QueueEventParts, type QueueEventRow, queueEventId, queueEventParts } from './queue-event-id.ts'
 import { readQueueRunCursor, writeQueueRunCursor } from './queue-run-cursor.ts'
 import {
   type QueueRunRow,
@@ -155,14 +155,12 @@ export class QueuePlacement implements RunPlacement {
 
   async events(scope: Scope, runId: string, { after, limit }: EventPage): Promise<readonly RunEventView[] | undefined> {
     if ((await this.#find(scope, runId)) === undefined) return undefined
-    const events = await this.#events(runId, after === undefined ? undefined : queueEventInstant(after))
-    const start = events.findIndex(({ id }) => id === after) + 1
-    return events.slice(start, start + limit)
+    return await this.#events(runId, { after: after === undefined ? undefined : queueEventParts(after), limit })
   }
 
   async follow(scope: Scope, runId: string, after: string | undefined): Promise<EventFollower | undefined> {
     if ((await this.#find(scope, runId)) === undefined) return undefined
-    return new QueueEventFollower((sinceUs) => this.#events(runId, sinceUs), after)
+    return new QueueEventFollower((sinceUs) => this.#events(runId, { sinceUs }), after)
   }
 
   async cancel(scope: Scope, runId: string, reason: string): Promise<boolean | undefined> {
@@ -235,11 +233,19 @@ export class QueuePlacement implements RunPlacement {
     return scope === 'every' || scope.workspaceId === row.workspace_id ? summaryOf(row) : undefined
   }
 
-  async #events(runId: string, sinceUs: bigint | undefined): Promise<RunEventView[]> {
+  async #events(
+    runId: string,
+    {
+      after,
+      sinceUs = after?.atUs,
+      limit,
+    }: { readonly after?: QueueEventParts | undefined; readonly sinceUs?: bigint | undefined; readonly limit?: number },
+  ): Promise<RunEventView[]> {
     const rows = await this.#sql<QueueEventRow[]>`
       select *, (extract(epoch from happened_at) * 1000000)::bigint::text as at_us
       from starflow.queue_run_events(${runId},
-        timestamptz 'epoch' + ${sinceUs === undefined ? null : String(sinceUs)}::bigint * interval '1 microsecond')`
+        timestamptz 'epoch' + ${sinceUs === undefined ? null : String(sinceUs)}::bigint * interval '1 microsecond',
+        ${after?.type ?? null}, ${after?.node ?? null}, ${after?.attempt ?? null}::integer, ${limit ?? null}::integer)`
     return rows.map((row) => ({
       id: queueEventId(row),
       type: row.event_type,
