@@ -3753,14 +3753,15 @@ comment on function pgflow.schedule_flow(text, text, text, jsonb) is
 
 -- 40_run/settle_and_claim.sql
 -- The hot call of a worker: one round trip. Settles first and claims last: a claim never waits, so the run locks that
--- the settlement takes cannot be part of a cycle.
+-- the settlement takes cannot be part of a cycle. It waits for a run no longer than 250 ms (55P03): a run that somebody holds must not
+-- keep the reports of others, and the claim, from their end. The worker then sets that run's reports aside.
 create function pgflow.settle_and_claim(
   worker_id uuid, reports jsonb, queue_name text, flow_slug text, qty integer, step_slug text default null,
   on_unsupported text default 'skip', alone boolean default null)
 returns setof pgflow.work_item
 language plpgsql
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
-set enable_mergejoin = off set jit = off
+set enable_mergejoin = off set jit = off set lock_timeout = '250ms'
 as $$
 declare
   -- Arrays, not sets: a call of a function that returns a set is a plan to start and a tuplestore to fill, each level again.

@@ -231,6 +231,19 @@ export class StarflowSql {
     }))
   }
 
+  /** Those of these runs that another transaction holds right now. Waits for none, and holds none when it has answered. */
+  async heldRuns(runIds: readonly string[]): Promise<string[]> {
+    const json = JSON.stringify(runIds)
+    const rows = await this.#sql<{ run_id: string }[]>`
+      with asked as (
+        select value::uuid as run_id from jsonb_array_elements_text(${json}::text::jsonb)
+      ), free as (
+        select run_id from pgflow.runs where run_id in (select run_id from asked) order by run_id for no key update skip locked
+      )
+      select run_id from pgflow.runs where run_id in (select run_id from asked) and run_id not in (select run_id from free)`
+    return rows.map((row) => row.run_id)
+  }
+
   /** Gives tasks back; `started` ones keep their attempt. Answers how many this worker still held. */
   async releaseTasks(workerId: string, tasks: readonly (TaskIdentity & { started: boolean })[]): Promise<number> {
     const json = JSON.stringify(

@@ -18,3 +18,8 @@ export function isSubscriptionGone(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code
   return code === 'SF302' || code === '42P01' || code === '42883' || code === '3F000'
 }
+
+/** The call has waited for a lock for as long as it may: another transaction holds a run. Nothing has changed. */
+export function isLockTimeout(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === '55P03'
+}

@@ -146,6 +146,8 @@ export type TaskEvent = WorkIdentity &
 export type DatabaseEvent =
   | { level: 'warn'; event: 'database.failing'; during: string; reason: string; retryInMs: number; failures: number }
   | { level: 'info'; event: 'database.recovered'; failures: number }
+  /** Another transaction holds runs: so many reports of theirs wait until they are free, while all else goes on. */
+  | { level: 'info'; event: 'report.held_up'; reports: number }
   | { level: 'warn'; event: 'heartbeat.failed'; reason: string }
   /** How many tasks have ended, and their CPU, could not be told: said once until it can be again. The next report has it. */
   | { level: 'warn'; event: 'usage.unreported'; reason: string }

@@ -59,10 +59,13 @@ export class FlowWork implements Work {
   }
 
   async settle(reports: readonly AttemptReport[]): Promise<readonly RefusedReport[]> {
-    const { sql, workerId } = this.#resources
-    return (await sql.settleTasks(workerId, reports as readonly TaskReport[]))
-      .filter((result) => !result.accepted)
-      .map(({ runId, stepSlug, taskIndex, reason }) => ({ runId, stepSlug, taskIndex, reason: reason ?? 'refused' }))
+    return (await this.settleAndClaim(reports, 0, false)).refused
+  }
+
+  async heldUp(reports: readonly AttemptReport[]): Promise<readonly AttemptReport[]> {
+    const runOf = (report: AttemptReport) => (report as TaskIdentity).runId
+    const held = new Set(await this.#resources.sql.heldRuns([...new Set(reports.map(runOf))]))
+    return reports.filter((report) => held.has(runOf(report)))
   }
 
   async release(tasks: readonly TaskToGiveBack[]): Promise<void> {

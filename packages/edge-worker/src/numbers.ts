@@ -45,6 +45,10 @@ export const SETTLE_COALESCE_MS = 10
 export const SETTLE_COALESCE_MIN_MS = 1
 export const SETTLE_COALESCE_COUNT = 5
 
+/** How often it is looked whether the runs are free whose reports had to wait, doubling. */
+export const HELD_RUN_RETRY_MIN_MS = 100
+export const HELD_RUN_RETRY_MAX_MS = 1000
+
 export const DATABASE_BACKOFF_MIN_MS = 100
 export const DATABASE_BACKOFF_MAX_MS = 5000
 /** A leaving worker has not that long. */

@@ -46,6 +46,7 @@ function sourceOn(sql: FakeSql, onUnsupported: 'skip' | 'halt'): WorkSource {
         result.accepted ? [] : { ...result, reason: result.reason ?? 'refused' },
       ),
     release: async (tasks) => void (await sql.releaseTasks('worker-1', tasks as readonly TaskToRelease[])),
+    heldUp: async () => [],
     recoverStalled: async () => void (await sql.requeueStalledTasks()),
   }
 }

@@ -1,11 +1,13 @@
 import { LOST_CONNECTION_PAUSE_MS } from '@starflow/core'
 import { describeError } from '@starflow/errors'
-import { databaseReason, isDataError, isSubscriptionGone } from './database-reason.ts'
+import { databaseReason, isDataError, isLockTimeout, isSubscriptionGone } from './database-reason.ts'
 import type { WorkerEventBody } from './events.ts'
 import {
   DATABASE_BACKOFF_LEAVING_MS,
   DATABASE_BACKOFF_MAX_MS,
   DATABASE_BACKOFF_MIN_MS,
+  HELD_RUN_RETRY_MAX_MS,
+  HELD_RUN_RETRY_MIN_MS,
   SETTLE_COALESCE_COUNT,
   SETTLE_COALESCE_MIN_MS,
   SETTLE_COALESCE_MS,
@@ -48,6 +50,8 @@ export interface PollerOptions {
  * Suspects: a task whose worker vanished while it ran it may have been the cause. It is claimed only while this isolate or process holds
  * nothing else, and nothing else is claimed until it has ended: a crash then costs no neighbour.
  *
+ * Held runs: a report whose run another transaction holds is set aside until that run is free; all else goes on.
+ *
  * Failures: reports stay until the database has answered them; a repeated one is refused there and changes nothing. A
  * report that the database cannot store is found by settling one by one, replaced by a failure, and at last left to
  * recovery: it never holds up the others.
@@ -56,6 +60,10 @@ export class Poller {
   readonly #options: PollerOptions
   readonly #waker = new Waker()
   #reports: AttemptReport[] = []
+  /** Reports whose runs another transaction holds, and when to look again. */
+  #heldUp: AttemptReport[] = []
+  #heldRetryMs = HELD_RUN_RETRY_MIN_MS
+  #heldLookAt = 0
   #releases: TaskToGiveBack[] = []
   #claiming = true
   #ended = false
@@ -112,7 +120,7 @@ export class Poller {
 
   /** What the database has not answered yet. */
   get pendingCount(): number {
-    return this.#reports.length + this.#releases.length
+    return this.#reports.length + this.#heldUp.length + this.#releases.length
   }
 
   /** Settles when nothing runs and everything is told; only after {@link stopClaiming}. */
@@ -137,10 +145,10 @@ export class Poller {
     while (!this.#isDone()) {
       let pauseMs: number
       try {
-        pauseMs = await this.#turn()
+        pauseMs = Math.min(await this.#turn(), this.#untilHeldLook())
         this.#recovered()
       } catch (error) {
-        await this.#backOff(error)
+        if (!(await this.#setHeldAside(error))) await this.#backOff(error)
         continue
       } finally {
         this.#turnEnded()
@@ -162,6 +170,7 @@ export class Poller {
   /** One turn; answers how long to pause before the next, unless woken. */
   async #turn(): Promise<number> {
     if (this.#releases.length > 0) await this.#release()
+    if (this.#untilHeldLook() <= 0) await this.#takeHeldBack()
     if (this.#sawStalled) await this.#recoverStalled()
     // What woke us is seen below; only what comes later may cut the next pause.
     this.#waker.forget()
@@ -266,6 +275,39 @@ export class Poller {
     this.databaseCalls++
     await this.#options.source.recoverStalled()
     this.#sawStalled = false
+  }
+
+  /** After a call that waited for a lock too long: what would have to wait still is set aside. */
+  async #setHeldAside(error: unknown): Promise<boolean> {
+    if (!isLockTimeout(error) || this.#reports.length === 0) return false
+    // Nothing has changed, so none of them has arrived.
+    this.#maybeArrived = 0
+    try {
+      this.databaseCalls++
+      const held = new Set(await this.#options.source.heldUp(this.#reports.slice()))
+      if (held.size === 0) return true
+      this.#reports = this.#reports.filter((report) => !held.has(report))
+      this.#heldUp.push(...held)
+      this.#heldRetryMs = HELD_RUN_RETRY_MIN_MS
+      this.#heldLookAt = performance.now() + this.#heldRetryMs
+      this.#options.emit({ level: 'info', event: 'report.held_up', reports: held.size })
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  #untilHeldLook(): number {
+    return this.#heldUp.length === 0 ? Number.POSITIVE_INFINITY : Math.max(0, this.#heldLookAt - performance.now())
+  }
+
+  async #takeHeldBack(): Promise<void> {
+    this.databaseCalls++
+    const held = new Set(await this.#options.source.heldUp(this.#heldUp))
+    this.#reports.push(...this.#heldUp.filter((report) => !held.has(report)))
+    this.#heldUp = [...held]
+    this.#heldRetryMs = Math.min(this.#heldRetryMs * 2, HELD_RUN_RETRY_MAX_MS)
+    this.#heldLookAt = performance.now() + this.#heldRetryMs
   }
 
   #observe(answer: ClaimAnswer): void {

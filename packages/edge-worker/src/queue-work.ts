@@ -47,6 +47,10 @@ export class QueueWork implements Work {
     return (await this.#tell(reports.map(this.#report), 0)).refused
   }
 
+  async heldUp(): Promise<readonly AttemptReport[]> {
+    return []
+  }
+
   async release(messages: readonly TaskToGiveBack[]): Promise<void> {
     await this.#tell(
       (messages as readonly (MessageIdentity & TaskToGiveBack)[]).map(({ messageId, attempt, started }) =>

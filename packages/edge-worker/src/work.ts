@@ -27,6 +27,8 @@ export interface WorkSource {
   settleAndClaim(reports: readonly AttemptReport[], qty: number, alone: boolean): Promise<ClaimAnswer>
   /** Settles reports; answers those that were refused. */
   settle(reports: readonly AttemptReport[]): Promise<readonly RefusedReport[]>
+  /** Those of these reports that would have to wait now, since another transaction holds their runs. */
+  heldUp(reports: readonly AttemptReport[]): Promise<readonly AttemptReport[]>
   release(items: readonly TaskToGiveBack[]): Promise<void>
   recoverStalled(): Promise<void>
 }

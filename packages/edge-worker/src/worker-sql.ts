@@ -11,6 +11,7 @@ export type WorkerSql = Pick<
   | 'markWorkerStopped'
   | 'settleAndClaim'
   | 'settleTasks'
+  | 'heldRuns'
   | 'releaseTasks'
   | 'lostAttempts'
   | 'requeueStalledTasks'

@@ -126,6 +126,10 @@ export class FakeSql implements WorkerSql {
     return []
   }
 
+  async heldRuns(): Promise<string[]> {
+    return []
+  }
+
   async releaseTasks(_workerId: string, tasks: readonly TaskToRelease[]) {
     this.released.push(...tasks)
     this.#called('releaseTasks')
