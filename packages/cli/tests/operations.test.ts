@@ -494,6 +494,18 @@ describe('starflow doctor', () => {
     ])
   })
 
+  test('finds a function of the project that makes calls of ours ambiguous', async () => {
+    expect((await findings()).of('functions')).toMatchObject([{ status: 'ok' }])
+    await sql`create function pgflow.prune_data_older_than(retention_interval interval) returns void language sql as ''`
+    try {
+      expect((await findings()).of('functions')).toMatchObject([
+        { status: 'problem', message: expect.stringContaining('pgflow.prune_data_older_than(interval)') },
+      ])
+    } finally {
+      await sql`drop function pgflow.prune_data_older_than(interval)`
+    }
+  })
+
   test('states the connection budget and warns where it does not fit', async () => {
     await register('orders__a')
     await register('group', 'orders__a')

@@ -298,3 +298,19 @@ describe('a released task', () => {
     expect(await core.releaseTasks(randomUUID(), [])).toBe(0)
   })
 })
+
+test('a damaged run does not keep others from being recovered, and is named', async () => {
+  const flow = await compile({ a: { timeout: 10, maxAttempts: 1, whenExhausted: 'skip' }, b: { after: ['a'] } })
+  const [damaged, sound] = await flow.start(1, 2)
+  await flow.claim('a')
+  await sql`update pgflow.step_states set remaining_deps = 0 where run_id = ${damaged!} and step_slug = 'b'`
+  await flow.age(damaged!, 100)
+  await flow.age(sound!, 100)
+  await core.requeueStalledTasks()
+  expect(await flow.steps(sound!)).toEqual({ a: 'skipped: handler_failed', b: 'started' })
+  expect(await flow.steps(damaged!)).toEqual({ a: 'started', b: 'created' })
+  expect(await sql`select run_id, reason from pgflow.liveness_audit`).toEqual([
+    { run_id: damaged, reason: 'waits for 0 dependencies by its counter, but 1 are open' },
+  ])
+  await sql`select pgflow.delete_flow_and_data(${flow.slug})`
+})

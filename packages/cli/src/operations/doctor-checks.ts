@@ -47,6 +47,7 @@ export async function examine(sql: Sql, options: DoctorOptions): Promise<Finding
     await guarded('connections', () => checkConnections(sql, options)),
     await guarded('worker functions', () => checkFunctions(sql)),
     await guarded('coverage', () => checkCoverage(sql)),
+    await guarded('functions', () => checkOverloads(sql)),
     await guarded('unsupported messages', () => checkUnsupported(sql)),
     await guarded('dead letters', () => checkDeadLetters(sql)),
     await guarded('waits', () => checkWaits(sql)),
@@ -67,7 +68,7 @@ async function guarded(check: string, work: () => Promise<Finding[]>): Promise<F
 async function checkMigrated(sql: Sql): Promise<Finding[]> {
   const wanted = [
     'pgflow.ensure_flow_compiled(text, jsonb, text, jsonb, text, interval)',
-    'pgflow.settle_and_claim(uuid, jsonb, text, text, integer, text, text)',
+    'pgflow.settle_and_claim(uuid, jsonb, text, text, integer, text, text, boolean)',
     'pgflow.register_worker(uuid, text, text, text, uuid)',
     'pgflow.hold_fence(text[], text, text, uuid, interval)',
     'pgflow.requeue_stalled_tasks()',
@@ -314,6 +315,21 @@ async function checkCoverage(sql: Sql): Promise<Finding[]> {
 
 function depthWords({ depth, queueName }: RouteCoverage): string {
   return depth === null ? queueName : `${formatNumberOf(depth, 'message')} in ${queueName}`
+}
+
+/** None of our functions has two signatures: one that a project has added makes calls of the name ambiguous. */
+async function checkOverloads(sql: Sql): Promise<Finding[]> {
+  const rows = await sql<{ name: string; signatures: string }[]>`
+    select n.nspname || '.' || p.proname as name, string_agg(p.oid::regprocedure::text, ' and ' order by p.oid) as signatures
+    from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+    where n.nspname in ('pgflow', 'starflow') group by 1 having count(*) > 1 order by 1`
+  if (rows.length === 0) return [{ check: 'functions', status: 'ok', message: 'None has a second signature.' }]
+  return rows.map(({ name, signatures }) => ({
+    check: 'functions',
+    status: 'problem',
+    message: `${name} is there twice, so that a call of it may be refused as not unique: ${signatures}.`,
+    hint: 'Drop the one that is not from the migration, the later of the two: drop function …',
+  }))
 }
 
 async function checkUnsupported(sql: Sql): Promise<Finding[]> {

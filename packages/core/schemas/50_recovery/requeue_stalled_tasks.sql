@@ -9,6 +9,8 @@ as $$
 declare
   v_suspects uuid[] := pgflow._stalled_run_ids() || array(select w.run_id from pgflow.waits w where w.due_at <= pgflow.clock());
   v_runs uuid[];
+  v_run_id uuid;
+  v_count integer := 0;
 begin
   select array_agg(l.run_id) into v_runs from (
     select r.run_id from pgflow.runs r
@@ -21,8 +23,21 @@ begin
   if v_runs is null then
     return 0;
   end if;
-  perform pgflow._expire_waits(v_runs);
-  return pgflow._recover_stalled_tasks(v_runs);
+  begin
+    perform pgflow._expire_waits(v_runs);
+    return pgflow._recover_stalled_tasks(v_runs);
+  exception when others then
+    -- One of them is damaged (a counter edited by hand, say): each by itself, so that it holds up no other.
+  end;
+  foreach v_run_id in array v_runs loop
+    begin
+      perform pgflow._expire_waits(array[v_run_id]);
+      v_count := v_count + pgflow._recover_stalled_tasks(array[v_run_id]);
+    exception when others then
+      raise warning 'run % cannot be recovered: %', v_run_id, sqlerrm using hint = 'See: select * from pgflow.liveness_audit;';
+    end;
+  end loop;
+  return v_count;
 end $$;
 comment on function pgflow.requeue_stalled_tasks() is
   'Puts tasks back whose worker did not report before started_at + effective timeout + 30 s; ends those without attempts or requeues left, and waits whose timeout has come. Returns how many were put back.';
