@@ -1002,6 +1002,7 @@ begin
   foreach v_queue in array pgflow._flow_queues(p_flow_slug) loop
     perform pgflow._drop_private_queue(v_queue);
   end loop;
+  delete from pgflow.parked_tasks p using pgflow.runs r where r.run_id = p.run_id and r.flow_slug = p_flow_slug;
   delete from pgflow.step_tasks t using pgflow.runs r where r.run_id = t.run_id and r.flow_slug = p_flow_slug;
   delete from pgflow.step_states s using pgflow.runs r where r.run_id = s.run_id and r.flow_slug = p_flow_slug;
   delete from pgflow.runs r where r.flow_slug = p_flow_slug;
@@ -1559,6 +1560,20 @@ create table pgflow.step_tasks (
 create unique index step_tasks_queue_name_message_id_key on pgflow.step_tasks (queue_name, message_id) where message_id is not null;
 comment on table pgflow.step_tasks is 'One unit of work of a step; (queue_name, message_id) is the identity of its message, (last_worker_id, attempts_count) its fencing token.';
 
+-- The parking place: queued tasks that are due so much later that their message would lie in front of due ones, since pgmq reads in the
+-- order of ids and steps over each that is hidden. They have no message until shortly before. A row says only when to look: what is true
+-- stands on the task, so no key ties it to step_tasks, whose every delete would look here.
+create table pgflow.parked_tasks (
+  queue_name text not null,
+  due_at timestamptz not null,
+  run_id uuid not null,
+  step_slug text not null,
+  task_index integer not null,
+  constraint parked_tasks_pkey primary key (run_id, step_slug, task_index)
+);
+create index parked_tasks_queue_name_due_at_idx on pgflow.parked_tasks (queue_name, due_at);
+comment on table pgflow.parked_tasks is 'Queued tasks that are due in more than an hour. Their message is sent when their time comes.';
+
 create table pgflow.task_attempts (
   run_id uuid not null,
   step_slug text not null,
@@ -1877,6 +1892,10 @@ begin
   select array_agg(m.msg_id), array_agg(m.read_ct) into v_ids, v_read_counts
   from pgmq.read(p_queue_name, case when v_route.shortest = v_route.longest then least(v_route.longest + 2::bigint, 2147483647)::integer else 5 end, p_qty) m;
   if v_ids is null then
+    -- Nothing is due in the queue: what is parked for it and due comes in, and the next call reads it.
+    if exists (select from pgflow.parked_tasks p where p.queue_name = p_queue_name and p.due_at <= pgflow.clock()) then
+      perform pgflow._send_due_tasks(p_queue_name, pgflow.clock(), 1000);
+    end if;
     return null;
   end if;
 
@@ -2086,8 +2105,9 @@ begin
 end $$;
 
 -- 40_run/_dispatch.sql
--- Makes the tasks and messages of steps that have just started, waits apart: _open_waits makes theirs. One send_batch per queue and delay; ROWS FROM zips the
--- ids that it returns, in the order of its messages, with the tasks. p_not_before: a start that was asked for later.
+-- Makes the tasks and messages of steps that have just started, waits apart: _open_waits makes theirs. One send_batch per queue and delay; unnest zips the
+-- ids that it returns, in the order of its messages, with the tasks. What is due much later is parked, without a message. p_not_before: a
+-- start that was asked for later.
 create function pgflow._dispatch(p_ready pgflow._state[], p_not_before timestamptz default null)
 returns void
 language plpgsql
@@ -2120,16 +2140,17 @@ begin
     group by s.queue_name, s.flow_slug, s.opt_start_delay
     order by s.queue_name
   ) q
-  cross join lateral rows from (
-    pgmq.send_batch(q.queue_name, q.messages, null::jsonb[],
-                    coalesce(q.due_at, clock_timestamp())),
-    unnest(q.run_ids, q.slugs, q.indexes, q.inputs)
+  cross join lateral unnest(
+    case when q.due_at > v_now + pgflow._parking_horizon()
+         then pgflow._park_tasks(q.queue_name, q.due_at, q.run_ids, q.slugs, q.indexes)
+         else array(select pgmq.send_batch(q.queue_name, q.messages, null::jsonb[], coalesce(q.due_at, clock_timestamp()))) end,
+    q.run_ids, q.slugs, q.indexes, q.inputs
   ) as z(msg_id, run_id, step_slug, task_index, input);
 end $$;
 
 -- 40_run/_end_unfinished_tasks.sql
 -- Ends the queued, started and waiting tasks of runs (p_step_slugs null), or of one step of each run (the arrays run in
--- parallel), as p_status, archives their messages and closes their waits. A started attempt that is cut off so is kept in task_attempts.
+-- parallel), as p_status, archives their messages, closes their waits and takes them from the parking place. A started attempt that is cut off so is kept in task_attempts.
 create function pgflow._end_unfinished_tasks(p_run_ids uuid[], p_step_slugs text[], p_status text)
 returns void
 language plpgsql
@@ -2158,6 +2179,10 @@ begin
   ), closed as (
     delete from pgflow.waits w using changed c
     where c.old_status = 'waiting' and w.run_id = c.run_id and w.step_slug = c.step_slug
+  ), unparked as (
+    delete from pgflow.parked_tasks p using changed c
+    where c.old_status = 'queued' and c.message_id is null
+      and p.run_id = c.run_id and p.step_slug = c.step_slug and p.task_index = c.task_index
   )
   select array_agg(row(c.flow_slug, c.run_id, c.step_slug, c.task_index, c.queue_name, c.message_id, null, null)::pgflow._ended_task)
   into v_ended from changed c;
@@ -2250,7 +2275,7 @@ begin
 end $$;
 
 -- 40_run/_fail_attempts.sql
--- Ends attempts as failed: the task goes back to its queue after its delay, or ends when the error is permanent or its
+-- Ends attempts as failed: the task goes back to its queue after its delay (parked until then, if that is long), or ends when the error is permanent or its
 -- budget (attempts_count - attempts_forgiven) is used up. accepted: every task whose report counted; exhausted: those
 -- that ended. The caller holds the runs.
 create function pgflow._fail_attempts(
@@ -2261,10 +2286,11 @@ declare
   v_now timestamptz := pgflow.clock();
   v_cap integer := pgflow._setting('max_retry_delay')::integer;
   v_retries jsonb;
+  v_parked pgflow._ended_task[];
 begin
   with failing as (
     select distinct on (t.run_id, t.step_slug, t.task_index)
-           t.run_id, t.step_slug, t.task_index, u.error_message, u.error_name, u.error_stack,
+           t.run_id, t.step_slug, t.task_index, t.message_id, u.error_message, u.error_name, u.error_stack,
            u.permanent or t.attempts_count - t.attempts_forgiven >= coalesce(s.opt_max_attempts, f.opt_max_attempts) as is_final,
            least(v_cap, coalesce(u.retry_delay, least(
              coalesce(s.opt_max_delay, f.opt_max_delay),
@@ -2277,16 +2303,19 @@ begin
       and (p_worker_id is null or (t.attempts_count = u.attempt and t.last_worker_id = p_worker_id))
       and (select r.status from pgflow.runs r where r.run_id = t.run_id) = 'started'
       and (select x.status from pgflow.step_states x where x.run_id = t.run_id and x.step_slug = t.step_slug) = 'started'
+  ), judged as (
+    select f.*, not f.is_final and make_interval(secs => f.delay) > pgflow._parking_horizon() as is_parked from failing f
   ), changed as (
     update pgflow.step_tasks t set
       status = case when f.is_final then 'failed' else 'queued' end,
       failed_at = case when f.is_final then greatest(v_now, t.queued_at, t.started_at) end,
       error_message = f.error_message,
-      due_at = case when not f.is_final and f.delay > 0 then clock_timestamp() + make_interval(secs => f.delay) end
-    from failing f
+      due_at = case when not f.is_final and f.delay > 0 then clock_timestamp() + make_interval(secs => f.delay) end,
+      message_id = case when not f.is_parked then t.message_id end
+    from judged f
     where t.run_id = f.run_id and t.step_slug = f.step_slug and t.task_index = f.task_index and t.status = 'started'
-    returning t.flow_slug, t.run_id, t.step_slug, t.task_index, t.queue_name, t.message_id, t.attempts_count, t.last_worker_id,
-              t.started_at, f.error_message, f.error_name, f.error_stack, f.is_final, f.delay, nextval('pgflow.counted_failures')
+    returning t.flow_slug, t.run_id, t.step_slug, t.task_index, t.queue_name, f.message_id, t.attempts_count, t.last_worker_id,
+              t.started_at, f.error_message, f.error_name, f.error_stack, f.is_final, f.is_parked, f.delay, t.due_at, nextval('pgflow.counted_failures')
   ), kept as (
     insert into pgflow.task_attempts (run_id, step_slug, task_index, attempt, worker_id, started_at, ended_at, reason,
                                       error_name, error_message, error_stack)
@@ -2294,16 +2323,20 @@ begin
            'failed', c.error_name, c.error_message, c.error_stack
     from changed c
     on conflict on constraint task_attempts_pkey do nothing
+  ), parked as (
+    insert into pgflow.parked_tasks (queue_name, due_at, run_id, step_slug, task_index)
+    select c.queue_name, c.due_at, c.run_id, c.step_slug, c.task_index from changed c where c.is_parked
   ), ended as (
-    select c.is_final, row(c.flow_slug, c.run_id, c.step_slug, c.task_index, c.queue_name, c.message_id, null, c.error_message)::pgflow._ended_task as task
+    select c.is_final, c.is_parked, row(c.flow_slug, c.run_id, c.step_slug, c.task_index, c.queue_name, c.message_id, null, c.error_message)::pgflow._ended_task as task
     from changed c
   )
   select (select array_agg(e.task) from ended e),
          (select array_agg(e.task) from ended e where e.is_final),
          (select jsonb_object_agg(q.queue_name, q.hidden) from (
             select c.queue_name, jsonb_build_object('ids', array_agg(c.message_id), 'delays', array_agg(c.delay)) as hidden
-            from changed c where not c.is_final group by c.queue_name) q)
-  into accepted, exhausted, v_retries;
+            from changed c where not c.is_final and not c.is_parked group by c.queue_name) q),
+         (select array_agg(e.task) from ended e where e.is_parked)
+  into accepted, exhausted, v_retries, v_parked;
 
   perform count(*)
   from jsonb_each(v_retries) q
@@ -2311,6 +2344,9 @@ begin
     q.key,
     array(select i::bigint from jsonb_array_elements_text(q.value -> 'ids') with ordinality e(i, n) order by n),
     array(select d::integer from jsonb_array_elements_text(q.value -> 'delays') with ordinality e(d, n) order by n));
+  perform count(*)
+  from (select p.queue_name, array_agg(p.message_id) as ids from unnest(v_parked) p group by p.queue_name order by p.queue_name) q
+  cross join lateral pgmq.delete(q.queue_name, q.ids);
 end $$;
 
 -- 40_run/_fail_runs.sql
@@ -2554,6 +2590,27 @@ begin
   return (pgflow._complete_steps(v_resumed)).completed_steps;
 end $$;
 
+-- 40_run/_park_tasks.sql
+-- Parks tasks of one queue until they are due; the arrays run in parallel. Returns no message ids, in the place of those of send_batch.
+create function pgflow._park_tasks(p_queue_name text, p_due_at timestamptz, p_run_ids uuid[], p_step_slugs text[], p_task_indexes integer[])
+returns bigint[]
+language plpgsql
+as $$
+begin
+  insert into pgflow.parked_tasks (queue_name, due_at, run_id, step_slug, task_index)
+  select p_queue_name, p_due_at, u.run_id, u.step_slug, u.task_index
+  from unnest(p_run_ids, p_step_slugs, p_task_indexes) u(run_id, step_slug, task_index);
+  return null;
+end $$;
+
+-- 40_run/_parking_horizon.sql
+-- How far ahead a task may be due and have its message in the queue, hidden. What is due later is parked: many hidden messages
+-- slow every claim of their queue, and callers of the released interface see short delays as hidden messages.
+create function pgflow._parking_horizon()
+returns interval
+language sql immutable
+as $$ select interval '1 hour' $$;
+
 -- 40_run/_parse_reports.sql
 -- Reports as rows. The whole batch is converted at once; only where that fails is each report converted by itself, so
 -- that one output which jsonb cannot hold fails its own attempt and no other. A report without a usable identity comes
@@ -2744,35 +2801,37 @@ begin
 end $$;
 
 -- 40_run/_resend_messages.sql
--- New messages for tasks whose message is gone, visible when the task is due. The caller holds their runs.
+-- New messages for tasks that have none, visible when the task is due; what is due much later is parked. The caller holds their runs.
+-- Returns how many tasks that were.
 create function pgflow._resend_messages(p_tasks pgflow.step_tasks[])
 returns integer
 language plpgsql
 as $$
 declare
   v_now timestamptz := clock_timestamp();
-  v_sent integer;
 begin
-  with batches as (
-    select t.queue_name, greatest(v_now, t.due_at) as due_at,
+  with parked as (
+    insert into pgflow.parked_tasks (queue_name, due_at, run_id, step_slug, task_index)
+    select t.queue_name, t.due_at, t.run_id, t.step_slug, t.task_index
+    from unnest(p_tasks) t where t.due_at > v_now + pgflow._parking_horizon()
+    on conflict on constraint parked_tasks_pkey do update set queue_name = excluded.queue_name, due_at = excluded.due_at
+  ), batches as (
+    select t.queue_name, greatest(v_now, t.due_at) as due_at, t.due_at > v_now + pgflow._parking_horizon() as is_parked,
            array_agg(t.run_id) as run_ids, array_agg(t.step_slug) as slugs, array_agg(t.task_index) as indexes,
            array_agg(jsonb_build_object('flow_slug', t.flow_slug, 'run_id', t.run_id, 'step_slug', t.step_slug, 'task_index', t.task_index)) as messages
     from unnest(p_tasks) t
-    group by 1, 2 order by 1, 2
+    group by 1, 2, 3 order by 1, 2
   ), sent as materialized (
     select z.* from batches b
-    cross join lateral rows from (
-      pgmq.send_batch(b.queue_name, b.messages, null::jsonb[], b.due_at),
-      unnest(b.run_ids, b.slugs, b.indexes)
+    cross join lateral unnest(
+      case when not coalesce(b.is_parked, false) then array(select pgmq.send_batch(b.queue_name, b.messages, null::jsonb[], b.due_at)) end,
+      b.run_ids, b.slugs, b.indexes
     ) as z(msg_id, run_id, step_slug, task_index)
-  ), changed as (
-    update pgflow.step_tasks t set message_id = pgflow._unused_message_id(t.queue_name, s.msg_id)
-    from sent s
-    where t.run_id = s.run_id and t.step_slug = s.step_slug and t.task_index = s.task_index
-    returning 1
   )
-  select count(*) into v_sent from changed;
-  return v_sent;
+  update pgflow.step_tasks t set message_id = case when s.msg_id is not null then pgflow._unused_message_id(t.queue_name, s.msg_id) end
+  from sent s
+  where t.run_id = s.run_id and t.step_slug = s.step_slug and t.task_index = s.task_index;
+  return coalesce(cardinality(p_tasks), 0);
 end $$;
 
 -- 40_run/_run_owner.sql
@@ -4130,7 +4189,8 @@ begin
        join pgflow.step_states x on x.run_id = t.run_id and x.step_slug = t.step_slug and x.status = ''started''
        join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug and s.queue_name = $2 and s.step_type <> ''wait''
        join pgflow.flows f on f.flow_slug = t.flow_slug
-       where (t.queue_name <> $2 or not exists (select from pgmq.%I q where q.msg_id = t.message_id))
+       where (t.queue_name <> $2 or (not exists (select from pgmq.%I q where q.msg_id = t.message_id)
+           and not exists (select from pgflow.parked_tasks p where p.run_id = t.run_id and p.step_slug = t.step_slug and p.task_index = t.task_index)))
          and (t.status = ''queued'' or (t.status = ''started''
            and coalesce(t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) < pgflow.clock(), true)))
        limit $3',
@@ -4265,6 +4325,55 @@ begin
   return coalesce(cardinality(v_requeued), 0);
 end $$;
 
+-- 50_recovery/_send_due_tasks.sql
+-- Sends the messages of parked tasks of a queue that are due by then, at most so many, and takes them from the parking place. Never waits,
+-- since claims call it: runs are taken with skip locked, a busy one is left for the next call, and nobody changes a task without a
+-- message but who holds its run. What is parked though its task is not queued or has a message (after changes by hand) goes unsent.
+create function pgflow._send_due_tasks(p_queue_name text, p_until timestamptz, p_max integer)
+returns integer
+language plpgsql
+as $$
+declare
+  v_runs uuid[];
+  v_tasks pgflow.step_tasks[];
+begin
+  delete from pgflow.parked_tasks p
+  where (p.run_id, p.step_slug, p.task_index) in (
+    select e.run_id, e.step_slug, e.task_index from pgflow.parked_tasks e
+    where e.queue_name = p_queue_name and e.due_at <= p_until
+      and not exists (select from pgflow.step_tasks t where t.run_id = e.run_id and t.step_slug = e.step_slug and t.task_index = e.task_index
+                        and t.status = 'queued' and t.message_id is null)
+    order by e.due_at limit p_max for update skip locked);
+
+  select array_agg(l.run_id) into v_runs from (
+    select r.run_id from pgflow.runs r
+    where r.status not in ('completed', 'failed', 'cancelled') and r.run_id in (
+      select p.run_id from pgflow.parked_tasks p where p.queue_name = p_queue_name and p.due_at <= p_until order by p.due_at limit p_max)
+    order by r.run_id for no key update skip locked
+  ) l;
+  if v_runs is null then
+    return 0;
+  end if;
+  -- A statement of its own: it sees what the former holders of these runs committed.
+  with due as (
+    delete from pgflow.parked_tasks p
+    where (p.run_id, p.step_slug, p.task_index) in (
+      select e.run_id, e.step_slug, e.task_index from unnest(v_runs) u(run_id) join pgflow.parked_tasks e on e.run_id = u.run_id
+      where e.queue_name = p_queue_name and e.due_at <= p_until
+      order by e.due_at limit p_max)
+    returning p.run_id, p.step_slug, p.task_index
+  )
+  select array_agg(t) into v_tasks
+  from due d join pgflow.step_tasks t on t.run_id = d.run_id and t.step_slug = d.step_slug and t.task_index = d.task_index
+  where t.status = 'queued' and t.message_id is null;
+  if v_tasks is null then
+    return 0;
+  end if;
+  -- Else the message of one task could be refused for the ids of a queue that began anew, and hold up all the others.
+  perform pgflow._advance_message_ids(p_queue_name);
+  return pgflow._resend_messages(v_tasks);
+end $$;
+
 -- 50_recovery/_stalled_run_ids.sql
 -- Runs that may hold a stalled task, found through the queues: a started task's message has been read and comes back
 -- into sight after its timeout, so only messages that were read before and are visible, or were put off for 5 s by a claim
@@ -4319,7 +4428,7 @@ begin
 end $$;
 
 -- 50_recovery/_unreachable_tasks.sql
--- Open tasks of started steps that no worker can come upon: their message is not in their queue (or hidden for ever), or their queue is
+-- Open tasks of started steps that no worker can come upon: their message is neither in their queue (or hidden for ever) nor parked, or their queue is
 -- not that of their step. Looks at every open task once. Volatile, so that what follows a queue that is dropped meanwhile sees the
 -- deletion that dropped it, and lists none of its tasks.
 create function pgflow._unreachable_tasks()
@@ -4334,6 +4443,7 @@ begin
       return query execute format(
         'select t.* from pgflow._open_tasks t
          where t.queue_name = $1 and not exists (select from pgmq.%I q where q.msg_id = t.message_id and q.vt < ''infinity'')
+           and not exists (select from pgflow.parked_tasks p where p.run_id = t.run_id and p.step_slug = t.step_slug and p.task_index = t.task_index)
            and exists (select from pgflow._routes s where s.flow_slug = t.flow_slug and s.step_slug = t.step_slug and s.queue_name = $1)',
         pgmq.format_table_name(v_queue, 'q')) using v_queue;
     exception when undefined_table then
@@ -4543,7 +4653,7 @@ end $$;
 comment on function pgflow.repair_liveness(uuid[], integer) is 'Sends the messages again that liveness_audit misses, each for the time when its task is due and to the queue that serves its step, and moves the ids of queues that began anew beyond those that tasks know. At most max_tasks of them, of these runs or of all: returns how many were sent, and is to be called until that is 0. Steps and runs without a next actor are defects: report them.';
 
 -- 50_recovery/requeue_stalled_tasks.sql
--- Called by cron and by workers that met a stalled task. Ends the waits that are due, too. Takes runs in id order with skip locked (a busy run is alive,
+-- Called by cron and by workers that met a stalled task. Ends the waits that are due and sends the messages of parked tasks whose time comes, too. Takes runs in id order with skip locked (a busy run is alive,
 -- and the next pass sees it), then their tasks, states and messages, like a settlement.
 create function pgflow.requeue_stalled_tasks()
 returns integer
@@ -4552,11 +4662,27 @@ set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan s
 set enable_mergejoin = off set jit = off
 as $$
 declare
+  -- The next pass may be a while away: a message sent too early is hidden until its task is due.
+  v_due_until timestamptz := pgflow.clock() + interval '1 minute';
+  v_queue text;
   v_suspects uuid[] := pgflow._stalled_run_ids() || array(select w.run_id from pgflow.waits w where w.due_at <= pgflow.clock());
   v_runs uuid[];
   v_run_id uuid;
   v_count integer := 0;
 begin
+  -- In the order of their names, as whoever looks at many queues does.
+  for v_queue in
+    select q.queue_name from (select distinct s.queue_name from pgflow._routes s) q
+    where exists (select from pgflow.parked_tasks p where p.queue_name = q.queue_name and p.due_at <= v_due_until)
+    order by q.queue_name
+  loop
+    begin
+      perform pgflow._send_due_tasks(v_queue, v_due_until, 5000);
+    exception when undefined_table then
+      -- A queue dropped by hand; its tasks stay parked until it is made again.
+      continue;
+    end;
+  end loop;
   select array_agg(l.run_id) into v_runs from (
     select r.run_id from pgflow.runs r
     where r.status not in ('completed', 'failed', 'cancelled') and r.run_id = any (v_suspects)
@@ -4585,7 +4711,7 @@ begin
   return v_count;
 end $$;
 comment on function pgflow.requeue_stalled_tasks() is
-  'Puts tasks back whose worker did not report before started_at + effective timeout + 30 s; ends those without attempts or requeues left, and waits whose timeout has come. Returns how many were put back.';
+  'Puts tasks back whose worker did not report before started_at + effective timeout + 30 s; ends those without attempts or requeues left, and waits whose timeout has come, and sends the messages of parked tasks that are due within a minute. Returns how many were put back.';
 
 -- 50_recovery/restore_queues.sql
 -- pgmq's queues are in no dump: its tables belong to the extension. Makes those that routes name and that are not there. Takes the lock of
@@ -7716,29 +7842,18 @@ language sql immutable
 return case when pg_column_size(p_value) > 65536 then pg_column_size(p_value) else octet_length(p_value::text) end;
 
 -- 75_server/_next_due_at.sql
--- When the next of a step's queued tasks may begin: its message is hidden until then, by a start delay or a retry. Looks at the first
--- hundred of them. Null: none is queued, or its message is gone.
+-- When the next of a step's queued tasks may begin: after a start delay or the delay of a retry. Looks at the first hundred of them.
+-- Null: none is queued.
 create function starflow._next_due_at(p_run_id uuid, p_step_slug text)
 returns timestamptz
 language plpgsql stable
 as $$
-declare
-  v_queue text;
-  v_ids bigint[];
-  v_due_at timestamptz;
 begin
-  select t.queue_name, array_agg(t.message_id) into v_queue, v_ids
-  from (select x.queue_name, x.message_id from pgflow.step_tasks x
-        where x.run_id = p_run_id and x.step_slug = p_step_slug and x.status = 'queued' and x.message_id is not null
-        order by x.task_index limit 100) t
-  group by t.queue_name limit 1;
-  if v_queue is null then
-    return null;
-  end if;
-  execute format('select min(q.vt) from pgmq.%I q where q.msg_id = any ($1)', pgmq.format_table_name(v_queue, 'q')) into v_due_at using v_ids;
-  return v_due_at;
-exception when undefined_table then
-  return null;
+  return (
+    select min(coalesce(t.due_at, t.queued_at))
+    from (select x.due_at, x.queued_at from pgflow.step_tasks x
+          where x.run_id = p_run_id and x.step_slug = p_step_slug and x.status = 'queued'
+          order by x.task_index limit 100) t);
 end $$;
 
 -- 75_server/_observed_problems.sql
@@ -8184,7 +8299,8 @@ comment on function starflow.list_queue_runs(text, text, text, text[], text, uui
 create function starflow.list_queues()
 returns table (
   queue_name text, steps text[], depth integer, in_flight integer, oldest_age interval, waiting_age interval, stalled integer,
-  unsupported integer, live_workers integer, function_names text[], is_fenced boolean, fence text, done_per_minute double precision)
+  unsupported integer, live_workers integer, function_names text[], is_fenced boolean, fence text, done_per_minute double precision,
+  parked integer)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -8215,7 +8331,8 @@ begin
     select q.queue_name, coalesce(q.steps, '{}'), q.depth, q.in_flight, q.oldest_age, q.waiting_age, coalesce(q.stalled, 0), q.unsupported,
            coalesce(l.live_workers, 0), coalesce(f.function_names, '{}'), coalesce(f.is_fenced, false), f.fence,
            case when q.archived_count >= s.archived_count
-                then (q.archived_count - s.archived_count) * 60 / extract(epoch from clock_timestamp() - s.sampled_at)::double precision end
+                then (q.archived_count - s.archived_count) * 60 / extract(epoch from clock_timestamp() - s.sampled_at)::double precision end,
+           (select count(*)::integer from (select from pgflow.parked_tasks p where p.queue_name = q.queue_name limit 10000) x)
     from looked_at q
     left join live l on l.queue_name = lower(q.queue_name)
     left join functions f on f.queue_name = q.queue_name
@@ -8226,7 +8343,7 @@ begin
     order by q.queue_name;
 end $$;
 comment on function starflow.list_queues() is
-  'Every queue that a route leads to, or a worker function serves: how full it is (counted up to 10 000; null: it is gone), what is wrong, and who serves it.';
+  'Every queue that a route leads to, or a worker function serves: how full it is (counted up to 10 000; null: it is gone), what is wrong, who serves it, and how many tasks are parked until their time comes (counted up to 10 000).';
 
 -- 75_server/live_marks.sql
 -- One cheap look for everybody who listens: a mark of each kind of thing that changes when something of the kind does. Counters move before
@@ -9692,6 +9809,7 @@ alter table pgflow.runs enable row level security;
 alter table pgflow.step_states enable row level security;
 alter table pgflow.step_tasks enable row level security;
 alter table pgflow.task_attempts enable row level security;
+alter table pgflow.parked_tasks enable row level security;
 alter table pgflow.waits enable row level security;
 alter table pgflow.watched_runs enable row level security;
 alter table pgflow.dead_letters enable row level security;

@@ -41,7 +41,9 @@ export async function brokenInvariants(sql: Sql, options: InvariantOptions = {})
     'every attempt ended once, and no stale one was accepted': () => attemptsAgainstTheirHistory(sql),
     'every waiting task is an open wait without a message, and no other is': () => waitsAgainstTheirTask(sql),
     'what is counted down agrees with what is open': () => wrongCounters(sql),
-    'each queue holds the messages of its open tasks and no other': () => queuesAgainstTheirTasks(sql, options),
+    'every parked task is queued, without a message, and due when it says': () => parkedAgainstTheirTasks(sql),
+    'each queue holds the messages of its open tasks that are not parked, and no other': () =>
+      queuesAgainstTheirTasks(sql, options),
     ...(options.events === true && { 'the events of each run are its transitions': () => eventsAgainstTheirRuns(sql) }),
     ...(options.accepted !== undefined && {
       'nothing was accepted twice, or completed by no accepted report': () =>
@@ -133,6 +135,15 @@ async function wrongCounters(sql: Sql): Promise<readonly unknown[]> {
     where s.status = 'started' and (select r.status from pgflow.runs r where r.run_id = s.run_id) = 'started' and s.remaining_tasks <> o.open`
 }
 
+/** What is parked is queued in an open run, has no message, and is due when its task is. */
+async function parkedAgainstTheirTasks(sql: Sql): Promise<readonly unknown[]> {
+  return await sql`
+    select p.*, t.status, t.message_id from pgflow.parked_tasks p
+    left join pgflow.step_tasks t on (t.run_id, t.step_slug, t.task_index) = (p.run_id, p.step_slug, p.task_index)
+    left join pgflow.runs r on r.run_id = p.run_id
+    where (t.status = 'queued' and t.message_id is null and t.queue_name = p.queue_name and t.due_at = p.due_at and r.status = 'started') is not true`
+}
+
 /** Depth of every queue = its open tasks; nothing else is in it, and nothing of it is missing. */
 async function queuesAgainstTheirTasks(sql: Sql, { handMade }: InvariantOptions): Promise<readonly unknown[]> {
   const queues = await sql<{ queue_name: string }[]>`
@@ -143,7 +154,8 @@ async function queuesAgainstTheirTasks(sql: Sql, { handMade }: InvariantOptions)
       select ${queue_name} as queue, q.msg_id, t.run_id, t.step_slug, t.task_index, t.status
       from ${sql(`pgmq.q_${queue_name}`)} q
       full join (
-        select * from pgflow.step_tasks where queue_name = ${queue_name} and status in ('queued', 'started')
+        select * from pgflow.step_tasks t where queue_name = ${queue_name} and status in ('queued', 'started')
+          and not exists (select from pgflow.parked_tasks p where (p.run_id, p.step_slug, p.task_index) = (t.run_id, t.step_slug, t.task_index))
       ) t on t.message_id = q.msg_id
       where q.msg_id is null or t.run_id is null`
     wrong.push(...rows.filter(({ msg_id }) => msg_id === null || handMade?.has(`${queue_name}/${msg_id}`) !== true))

@@ -38,28 +38,18 @@ async function lookOnce(sql: Sql, name: AttemptName): Promise<AttemptOutcome | u
       errorStack: string | null
       maxAttempts: number
       taskStatus: string
-      queueName: string
-      messageId: string | null
+      retryInSeconds: number
     }[]
   >`
     select a.error_stack as "errorStack", coalesce(s.opt_max_attempts, f.opt_max_attempts) as "maxAttempts",
-           t.status as "taskStatus", t.queue_name as "queueName", t.message_id::text as "messageId"
+           t.status as "taskStatus", greatest(0, coalesce(extract(epoch from t.due_at - clock_timestamp()), 0))::float8 as "retryInSeconds"
     from pgflow.task_attempts a
     join pgflow.step_tasks t using (run_id, step_slug, task_index)
     join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
     join pgflow.flows f on f.flow_slug = t.flow_slug
     where a.run_id = ${name.runId} and a.step_slug = ${name.stepSlug} and a.task_index = ${name.taskIndex} and a.attempt = ${name.attempt}`
   if (row === undefined) return undefined
-  const { errorStack, maxAttempts, taskStatus, queueName, messageId } = row
+  const { errorStack, maxAttempts, taskStatus, retryInSeconds } = row
   const isRetried = taskStatus === 'queued' || taskStatus === 'started'
-  const retryInSeconds = isRetried && messageId !== null ? await visibleInSeconds(sql, queueName, messageId) : undefined
-  return { errorStack, maxAttempts, retryInSeconds }
-}
-
-/** Zero where the message is there now, or was taken already. */
-async function visibleInSeconds(sql: Sql, queueName: string, messageId: string): Promise<number> {
-  const [row] = await sql<{ seconds: number }[]>`
-    select greatest(0, extract(epoch from vt - clock_timestamp()))::float8 as seconds
-    from ${sql(`pgmq.q_${queueName}`)} where msg_id = ${messageId}`
-  return row?.seconds ?? 0
+  return { errorStack, maxAttempts, retryInSeconds: isRetried ? retryInSeconds : undefined }
 }

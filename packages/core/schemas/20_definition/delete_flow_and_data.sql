@@ -16,6 +16,7 @@ begin
   foreach v_queue in array pgflow._flow_queues(p_flow_slug) loop
     perform pgflow._drop_private_queue(v_queue);
   end loop;
+  delete from pgflow.parked_tasks p using pgflow.runs r where r.run_id = p.run_id and r.flow_slug = p_flow_slug;
   delete from pgflow.step_tasks t using pgflow.runs r where r.run_id = t.run_id and r.flow_slug = p_flow_slug;
   delete from pgflow.step_states s using pgflow.runs r where r.run_id = s.run_id and r.flow_slug = p_flow_slug;
   delete from pgflow.runs r where r.flow_slug = p_flow_slug;

@@ -128,6 +128,20 @@ create table pgflow.step_tasks (
 create unique index step_tasks_queue_name_message_id_key on pgflow.step_tasks (queue_name, message_id) where message_id is not null;
 comment on table pgflow.step_tasks is 'One unit of work of a step; (queue_name, message_id) is the identity of its message, (last_worker_id, attempts_count) its fencing token.';
 
+-- The parking place: queued tasks that are due so much later that their message would lie in front of due ones, since pgmq reads in the
+-- order of ids and steps over each that is hidden. They have no message until shortly before. A row says only when to look: what is true
+-- stands on the task, so no key ties it to step_tasks, whose every delete would look here.
+create table pgflow.parked_tasks (
+  queue_name text not null,
+  due_at timestamptz not null,
+  run_id uuid not null,
+  step_slug text not null,
+  task_index integer not null,
+  constraint parked_tasks_pkey primary key (run_id, step_slug, task_index)
+);
+create index parked_tasks_queue_name_due_at_idx on pgflow.parked_tasks (queue_name, due_at);
+comment on table pgflow.parked_tasks is 'Queued tasks that are due in more than an hour. Their message is sent when their time comes.';
+
 create table pgflow.task_attempts (
   run_id uuid not null,
   step_slug text not null,

@@ -54,6 +54,10 @@ begin
   select array_agg(m.msg_id), array_agg(m.read_ct) into v_ids, v_read_counts
   from pgmq.read(p_queue_name, case when v_route.shortest = v_route.longest then least(v_route.longest + 2::bigint, 2147483647)::integer else 5 end, p_qty) m;
   if v_ids is null then
+    -- Nothing is due in the queue: what is parked for it and due comes in, and the next call reads it.
+    if exists (select from pgflow.parked_tasks p where p.queue_name = p_queue_name and p.due_at <= pgflow.clock()) then
+      perform pgflow._send_due_tasks(p_queue_name, pgflow.clock(), 1000);
+    end if;
     return null;
   end if;
 

@@ -1,5 +1,6 @@
--- Makes the tasks and messages of steps that have just started, waits apart: _open_waits makes theirs. One send_batch per queue and delay; ROWS FROM zips the
--- ids that it returns, in the order of its messages, with the tasks. p_not_before: a start that was asked for later.
+-- Makes the tasks and messages of steps that have just started, waits apart: _open_waits makes theirs. One send_batch per queue and delay; unnest zips the
+-- ids that it returns, in the order of its messages, with the tasks. What is due much later is parked, without a message. p_not_before: a
+-- start that was asked for later.
 create function pgflow._dispatch(p_ready pgflow._state[], p_not_before timestamptz default null)
 returns void
 language plpgsql
@@ -32,9 +33,10 @@ begin
     group by s.queue_name, s.flow_slug, s.opt_start_delay
     order by s.queue_name
   ) q
-  cross join lateral rows from (
-    pgmq.send_batch(q.queue_name, q.messages, null::jsonb[],
-                    coalesce(q.due_at, clock_timestamp())),
-    unnest(q.run_ids, q.slugs, q.indexes, q.inputs)
+  cross join lateral unnest(
+    case when q.due_at > v_now + pgflow._parking_horizon()
+         then pgflow._park_tasks(q.queue_name, q.due_at, q.run_ids, q.slugs, q.indexes)
+         else array(select pgmq.send_batch(q.queue_name, q.messages, null::jsonb[], coalesce(q.due_at, clock_timestamp()))) end,
+    q.run_ids, q.slugs, q.indexes, q.inputs
   ) as z(msg_id, run_id, step_slug, task_index, input);
 end $$;

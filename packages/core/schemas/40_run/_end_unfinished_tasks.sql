@@ -1,5 +1,5 @@
 -- Ends the queued, started and waiting tasks of runs (p_step_slugs null), or of one step of each run (the arrays run in
--- parallel), as p_status, archives their messages and closes their waits. A started attempt that is cut off so is kept in task_attempts.
+-- parallel), as p_status, archives their messages, closes their waits and takes them from the parking place. A started attempt that is cut off so is kept in task_attempts.
 create function pgflow._end_unfinished_tasks(p_run_ids uuid[], p_step_slugs text[], p_status text)
 returns void
 language plpgsql
@@ -28,6 +28,10 @@ begin
   ), closed as (
     delete from pgflow.waits w using changed c
     where c.old_status = 'waiting' and w.run_id = c.run_id and w.step_slug = c.step_slug
+  ), unparked as (
+    delete from pgflow.parked_tasks p using changed c
+    where c.old_status = 'queued' and c.message_id is null
+      and p.run_id = c.run_id and p.step_slug = c.step_slug and p.task_index = c.task_index
   )
   select array_agg(row(c.flow_slug, c.run_id, c.step_slug, c.task_index, c.queue_name, c.message_id, null, null)::pgflow._ended_task)
   into v_ended from changed c;

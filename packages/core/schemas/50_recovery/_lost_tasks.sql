@@ -18,7 +18,8 @@ begin
        join pgflow.step_states x on x.run_id = t.run_id and x.step_slug = t.step_slug and x.status = ''started''
        join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug and s.queue_name = $2 and s.step_type <> ''wait''
        join pgflow.flows f on f.flow_slug = t.flow_slug
-       where (t.queue_name <> $2 or not exists (select from pgmq.%I q where q.msg_id = t.message_id))
+       where (t.queue_name <> $2 or (not exists (select from pgmq.%I q where q.msg_id = t.message_id)
+           and not exists (select from pgflow.parked_tasks p where p.run_id = t.run_id and p.step_slug = t.step_slug and p.task_index = t.task_index)))
          and (t.status = ''queued'' or (t.status = ''started''
            and coalesce(t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) < pgflow.clock(), true)))
        limit $3',

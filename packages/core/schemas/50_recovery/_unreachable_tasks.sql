@@ -1,4 +1,4 @@
--- Open tasks of started steps that no worker can come upon: their message is not in their queue (or hidden for ever), or their queue is
+-- Open tasks of started steps that no worker can come upon: their message is neither in their queue (or hidden for ever) nor parked, or their queue is
 -- not that of their step. Looks at every open task once. Volatile, so that what follows a queue that is dropped meanwhile sees the
 -- deletion that dropped it, and lists none of its tasks.
 create function pgflow._unreachable_tasks()
@@ -13,6 +13,7 @@ begin
       return query execute format(
         'select t.* from pgflow._open_tasks t
          where t.queue_name = $1 and not exists (select from pgmq.%I q where q.msg_id = t.message_id and q.vt < ''infinity'')
+           and not exists (select from pgflow.parked_tasks p where p.run_id = t.run_id and p.step_slug = t.step_slug and p.task_index = t.task_index)
            and exists (select from pgflow._routes s where s.flow_slug = t.flow_slug and s.step_slug = t.step_slug and s.queue_name = $1)',
         pgmq.format_table_name(v_queue, 'q')) using v_queue;
     exception when undefined_table then

@@ -1,4 +1,4 @@
--- Called by cron and by workers that met a stalled task. Ends the waits that are due, too. Takes runs in id order with skip locked (a busy run is alive,
+-- Called by cron and by workers that met a stalled task. Ends the waits that are due and sends the messages of parked tasks whose time comes, too. Takes runs in id order with skip locked (a busy run is alive,
 -- and the next pass sees it), then their tasks, states and messages, like a settlement.
 create function pgflow.requeue_stalled_tasks()
 returns integer
@@ -7,11 +7,27 @@ set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan s
 set enable_mergejoin = off set jit = off
 as $$
 declare
+  -- The next pass may be a while away: a message sent too early is hidden until its task is due.
+  v_due_until timestamptz := pgflow.clock() + interval '1 minute';
+  v_queue text;
   v_suspects uuid[] := pgflow._stalled_run_ids() || array(select w.run_id from pgflow.waits w where w.due_at <= pgflow.clock());
   v_runs uuid[];
   v_run_id uuid;
   v_count integer := 0;
 begin
+  -- In the order of their names, as whoever looks at many queues does.
+  for v_queue in
+    select q.queue_name from (select distinct s.queue_name from pgflow._routes s) q
+    where exists (select from pgflow.parked_tasks p where p.queue_name = q.queue_name and p.due_at <= v_due_until)
+    order by q.queue_name
+  loop
+    begin
+      perform pgflow._send_due_tasks(v_queue, v_due_until, 5000);
+    exception when undefined_table then
+      -- A queue dropped by hand; its tasks stay parked until it is made again.
+      continue;
+    end;
+  end loop;
   select array_agg(l.run_id) into v_runs from (
     select r.run_id from pgflow.runs r
     where r.status not in ('completed', 'failed', 'cancelled') and r.run_id = any (v_suspects)
@@ -40,4 +56,4 @@ begin
   return v_count;
 end $$;
 comment on function pgflow.requeue_stalled_tasks() is
-  'Puts tasks back whose worker did not report before started_at + effective timeout + 30 s; ends those without attempts or requeues left, and waits whose timeout has come. Returns how many were put back.';
+  'Puts tasks back whose worker did not report before started_at + effective timeout + 30 s; ends those without attempts or requeues left, and waits whose timeout has come, and sends the messages of parked tasks that are due within a minute. Returns how many were put back.';

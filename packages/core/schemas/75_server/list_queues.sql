@@ -2,7 +2,8 @@
 create function starflow.list_queues()
 returns table (
   queue_name text, steps text[], depth integer, in_flight integer, oldest_age interval, waiting_age interval, stalled integer,
-  unsupported integer, live_workers integer, function_names text[], is_fenced boolean, fence text, done_per_minute double precision)
+  unsupported integer, live_workers integer, function_names text[], is_fenced boolean, fence text, done_per_minute double precision,
+  parked integer)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -33,7 +34,8 @@ begin
     select q.queue_name, coalesce(q.steps, '{}'), q.depth, q.in_flight, q.oldest_age, q.waiting_age, coalesce(q.stalled, 0), q.unsupported,
            coalesce(l.live_workers, 0), coalesce(f.function_names, '{}'), coalesce(f.is_fenced, false), f.fence,
            case when q.archived_count >= s.archived_count
-                then (q.archived_count - s.archived_count) * 60 / extract(epoch from clock_timestamp() - s.sampled_at)::double precision end
+                then (q.archived_count - s.archived_count) * 60 / extract(epoch from clock_timestamp() - s.sampled_at)::double precision end,
+           (select count(*)::integer from (select from pgflow.parked_tasks p where p.queue_name = q.queue_name limit 10000) x)
     from looked_at q
     left join live l on l.queue_name = lower(q.queue_name)
     left join functions f on f.queue_name = q.queue_name
@@ -44,4 +46,4 @@ begin
     order by q.queue_name;
 end $$;
 comment on function starflow.list_queues() is
-  'Every queue that a route leads to, or a worker function serves: how full it is (counted up to 10 000; null: it is gone), what is wrong, and who serves it.';
+  'Every queue that a route leads to, or a worker function serves: how full it is (counted up to 10 000; null: it is gone), what is wrong, who serves it, and how many tasks are parked until their time comes (counted up to 10 000).';

@@ -9,6 +9,7 @@ alter table pgflow.runs enable row level security;
 alter table pgflow.step_states enable row level security;
 alter table pgflow.step_tasks enable row level security;
 alter table pgflow.task_attempts enable row level security;
+alter table pgflow.parked_tasks enable row level security;
 alter table pgflow.waits enable row level security;
 alter table pgflow.watched_runs enable row level security;
 alter table pgflow.dead_letters enable row level security;

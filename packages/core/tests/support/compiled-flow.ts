@@ -140,10 +140,12 @@ export class CompiledFlow {
     return Number(row.depth)
   }
 
-  /** For how long each message of a step's queue stays hidden, in whole seconds rounded up, in the order of their ids. */
+  /** For how long each message of a step's queue stays hidden, in whole seconds rounded up, in the order of their ids; then each parked task. */
   async hidden(stepSlug: string): Promise<number[]> {
     const rows = await this.#sql.unsafe<{ seconds: number }[]>(
-      `select greatest(0, ceil(extract(epoch from vt - clock_timestamp())))::float8 as seconds from pgmq.q_${this.queue(stepSlug)} order by msg_id`,
+      `select greatest(0, ceil(extract(epoch from due_at - clock_timestamp())))::float8 as seconds
+       from (select vt as due_at, msg_id from pgmq.q_${this.queue(stepSlug)}
+             union all select due_at, null from pgflow.parked_tasks where queue_name = '${this.queue(stepSlug)}') x order by msg_id, due_at`,
     )
     return rows.map((row) => row.seconds)
   }
@@ -161,6 +163,10 @@ export class CompiledFlow {
     await this.#sql`
       update pgflow.waits set opened_at = opened_at - make_interval(secs => ${seconds}), due_at = due_at - make_interval(secs => ${seconds})
       where run_id = ${runId}`
+    await this
+      .#sql`update pgflow.runs set start_at = start_at - make_interval(secs => ${seconds}) where run_id = ${runId}`
+    await this.#sql`
+      update pgflow.parked_tasks set due_at = due_at - make_interval(secs => ${seconds}) where run_id = ${runId}`
     const rows = await this.#sql<{ queue_name: string; ids: string[] }[]>`
       with aged as (
         update pgflow.step_tasks set
@@ -178,8 +184,12 @@ export class CompiledFlow {
     }
   }
 
-  /** Makes every message of a step visible now. */
+  /** Makes every message and every parked task of a step due now. */
   async reveal(stepSlug: string): Promise<void> {
+    await this.#sql`
+      with due as (update pgflow.parked_tasks set due_at = clock_timestamp() where queue_name = ${this.queue(stepSlug)} returning *)
+      update pgflow.step_tasks t set due_at = d.due_at from due d
+      where t.run_id = d.run_id and t.step_slug = d.step_slug and t.task_index = d.task_index`
     await this.#sql.unsafe(`update pgmq.q_${this.queue(stepSlug)} set vt = clock_timestamp()`)
   }
 }
