@@ -44,11 +44,11 @@ export interface ChaosPace {
 export const MIN_KILLS = 5
 
 /**
- * Keen at first, so that the kills are had before the work is done. Then it looks at random moments and spares young
+ * Keen at first: the demo lets documents in by portions until the kills are had. Then it looks at random moments and spares young
  * workers: a fresh worker is slow at its first tasks, and a killer that waits for them takes the same tasks down again and
  * again, until they have no attempt left.
  */
-const PACES = { first: { restMs: 200, minAgeMs: 1_000 }, later: { restMs: 1_000, minAgeMs: 2_500 } } as const
+const PACES = { first: { restMs: 50, minAgeMs: 1_000 }, later: { restMs: 1_000, minAgeMs: 2_500 } } as const
 
 /**
  * Kills random workers in the middle of their work, to show that none of it is lost: never a second one of a queue before

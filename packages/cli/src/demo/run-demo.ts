@@ -7,7 +7,7 @@ import type { Output } from '../output/output.ts'
 import { ask, canAsk } from '../output/question.ts'
 import { formatDuration } from '../output/text-table.ts'
 import { applyDemoSchema } from './apply-schema.ts'
-import { Chaos, lookForBusyWorkers } from './chaos.ts'
+import { Chaos, lookForBusyWorkers, MIN_KILLS } from './chaos.ts'
 import { type Collection, collectFolder, collectPackageReadmes, describeSkipped } from './collect-documents.ts'
 import { commonKeyword, forgetEarlierDemos } from './demo-index.ts'
 import { type DemoPlatform, startDemoPlatform } from './demo-platform.ts'
@@ -23,6 +23,12 @@ const DEMO_FLOW = 'readmeIndexV1'
 const REPOSITORY = fileURLToPath(new URL('../../../../', import.meta.url))
 
 const TICK_MS = 1_000
+/**
+ * How many documents chaos lets in at a time until it has killed enough: so the work lasts until it has, however fast the machine.
+ * At each look there is either work in hand or the next portion due.
+ */
+const CHAOS_PORTION = 4
+const CHAOS_TICK_MS = 250
 /** Longer than any recovery takes: a killed worker's tasks are back after half a minute. */
 const NO_PROGRESS_MS = 180_000
 
@@ -102,12 +108,27 @@ async function indexDocuments(
   { chaos, interrupted }: { chaos: boolean; interrupted: AbortSignal },
 ): Promise<DemoSummary> {
   const { sql } = platform
-  const runIds = await startRuns(sql, DEMO_FLOW, collection.documents, interrupted)
-  const killer = chaos ? createChaos(platform, runIds, display) : undefined
+  const waiting = [...collection.documents]
+  const runIds: string[] = []
+  const startNext = async (count: number) => {
+    runIds.push(...(await startRuns(sql, DEMO_FLOW, waiting.splice(0, count), interrupted)))
+  }
+  const killer = chaos ? createChaos(platform, { runIds, waiting }, display) : undefined
+  let killedBefore = 0
   let last: Progress
+  await startNext(chaos ? CHAOS_PORTION : waiting.length)
   killer?.start()
   try {
-    last = await watchUntilEnded(sql, runIds, display, interrupted, () => killer?.killedWorkerIds ?? [])
+    last = await watchUntilEnded(sql, runIds, display, interrupted, {
+      documents: collection.documents.length,
+      killed: () => killer?.killedWorkerIds ?? [],
+      goOn: async (ended) => {
+        const killed = killer?.killed ?? 0
+        if (killed >= MIN_KILLS) await startNext(waiting.length)
+        else if (ended === runIds.length || killed > killedBefore) await startNext(CHAOS_PORTION)
+        killedBefore = killed
+      },
+    })
   } finally {
     await killer?.stop()
   }
@@ -124,9 +145,16 @@ async function indexDocuments(
   })
 }
 
-function createChaos(platform: DemoPlatform, runIds: readonly string[], display: ProgressDisplay): Chaos {
+function createChaos(
+  platform: DemoPlatform,
+  work: { readonly runIds: readonly string[]; readonly waiting: readonly unknown[] },
+  display: ProgressDisplay,
+): Chaos {
   return new Chaos({
-    look: () => lookForBusyWorkers(platform.sql, runIds),
+    look: async () => {
+      const view = await lookForBusyWorkers(platform.sql, work.runIds)
+      return { ...view, lastStepsStarted: view.lastStepsStarted && work.waiting.length === 0 }
+    },
     kill: (worker) => platform.killWorker(worker),
     onKill: ({ step }, killed) => display.note(`chaos: killed the worker of ${step} (${killed} so far)`),
     onError: (error) => display.note(`chaos: ${error instanceof Error ? error.message : String(error)}`),
@@ -138,19 +166,27 @@ async function watchUntilEnded(
   runIds: readonly string[],
   display: ProgressDisplay,
   interrupted: AbortSignal,
-  killed: () => readonly string[],
+  work: {
+    readonly documents: number
+    readonly killed: () => readonly string[]
+    /** Starts more runs where it is time for them. */
+    readonly goOn: (ended: number) => Promise<void>
+  },
 ): Promise<Progress> {
   const startedAt = Date.now()
   let last: { progress: Progress; at: number } | undefined
   for (;;) {
     interrupted.throwIfAborted()
-    const progress = await readProgress(sql, DEMO_FLOW, runIds, { killed: killed() })
+    const progress = await readProgress(sql, DEMO_FLOW, runIds, { killed: work.killed() })
     const now = Date.now()
-    if (progress.runs.completed + progress.runs.failed >= runIds.length) return progress
+    const ended = progress.runs.completed + progress.runs.failed
+    if (ended >= work.documents) return progress
+    const isFeeding = runIds.length < work.documents
+    if (isFeeding) await work.goOn(ended)
     display.update(progress, now - startedAt)
     if (last === undefined || hasAdvanced(last.progress, progress)) last = { progress, at: now }
     if (now - last.at >= NO_PROGRESS_MS) throw noProgress(progress)
-    await pause(TICK_MS, interrupted)
+    await pause(isFeeding ? CHAOS_TICK_MS : TICK_MS, interrupted)
   }
 }
 
