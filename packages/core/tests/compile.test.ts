@@ -827,6 +827,7 @@ describe('delete_flow_and_data', () => {
       create or replace function pgmq.drop_queue(queue_name text) returns boolean language plpgsql as $$
       begin
         if queue_name like '%__send' then raise exception 'cannot drop'; end if;
+        execute format('alter extension pgmq drop table pgmq.%I', 'q_' || queue_name);
         execute format('drop table pgmq.%I', 'q_' || queue_name);
         return true;
       end $$`)

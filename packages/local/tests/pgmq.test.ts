@@ -135,6 +135,29 @@ describe('the interface', () => {
 })
 
 describe('queues', () => {
+  test('are members of the extension, so that a dump leaves them out, until an archive is detached', async () => {
+    const members = async () =>
+      (
+        await sql`
+          select c.relname as name from pg_depend d
+          join pg_extension e on e.oid = d.refobjid and d.refclassid = 'pg_extension'::regclass and e.extname = 'pgmq'
+          join pg_class c on c.oid = d.objid and d.classid = 'pg_class'::regclass
+          where d.deptype = 'e' and substr(c.relname, 3) = ${queue.toLowerCase()} order by 1`
+      ).map((row) => row.name as string)
+    const [archive, table] = [`a_${queue.toLowerCase()}`, `q_${queue.toLowerCase()}`]
+    expect(await members()).toEqual([archive, table])
+    await sql`select pgmq.detach_archive(${queue})`
+    expect(await members()).toEqual([table])
+  })
+
+  test('of the longest names that differ in their last letter have an index of archived_at each', async () => {
+    const names = ['a', 'b'].map((letter) => 'x'.repeat(46) + letter)
+    for (const name of names) await sql`select pgmq.create(${name})`
+    expect(
+      await sql`select indexname from pg_indexes where schemaname = 'pgmq' and indexname like 'archived_at_idx_xxx%' order by 1`,
+    ).toEqual(names.map((name) => ({ indexname: `archived_at_idx_${name}` })))
+  })
+
   test('create keeps the spelling in meta and lower-cases the tables', async () => {
     expect(await sql`select * from pgmq.list_queues() where queue_name = ${queue}`).toMatchObject([
       { queue_name: queue, is_partitioned: false, is_unlogged: false, created_at: expect.any(Date) },

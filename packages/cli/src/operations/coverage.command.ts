@@ -69,7 +69,7 @@ function uncoveredWords(uncovered: readonly RouteCoverage[], routes: number): st
   return [
     `${uncovered.length} of ${formatNumberOf(routes, 'route')} ${uncovered.length === 1 ? 'has' : 'have'} no worker that claims.`,
     waiting === 0 ? '' : `Work waits on ${formatCount(waiting)}, safely, until one comes.`,
-    gone === 0 ? '' : 'A queue that is gone is made again with pgmq.create, then: select pgflow.repair_liveness()',
+    gone === 0 ? '' : 'A queue that is gone comes back with: npx starflow repair',
   ]
     .filter(Boolean)
     .join(' ')

@@ -4,9 +4,9 @@
 -- Every message function runs one dynamic statement, because the table's name is only known then; its text is made by
 -- quote_ident from a checked name, values travel as parameters.
 --
--- Kept as it is there, on purpose: create and drop take no lock (1.5.2 does), so two at once may collide.
--- Not as it is there: queue tables do not become members of the extension, so whoever may create a queue need not own the
--- extension, and `drop extension pgmq` leaves them.
+-- Kept as it is there, on purpose: create and drop take no lock (1.5.2 does), so two at once may collide; and queue tables become
+-- members of the extension, so pg_dump leaves them out, `drop extension pgmq` drops them, and only the owner of the extension may
+-- create or drop a queue.
 \echo Use "CREATE EXTENSION pgmq" to load this file. \quit
 
 create table pgmq.meta (
@@ -72,6 +72,31 @@ $$;
 
 -- Queues
 
+create function pgmq._is_member(p_table regclass) returns boolean language sql stable as $$
+  select exists (
+    select from pg_catalog.pg_depend d join pg_catalog.pg_extension e on e.oid = d.refobjid
+    where d.classid = 'pg_catalog.pg_class'::regclass and d.objid = p_table and d.deptype = 'e'
+      and d.refclassid = 'pg_catalog.pg_extension'::regclass and e.extname = 'pgmq')
+$$;
+
+-- Where the SQL was loaded without an extension there is nothing to belong to.
+create function pgmq._join_extension(p_table text) returns void language plpgsql as $$
+begin
+  if exists (select from pg_catalog.pg_extension where extname = 'pgmq')
+     and not pgmq._is_member(format('pgmq.%I', p_table)::regclass) then
+    execute format('alter extension pgmq add table pgmq.%I', p_table);
+  end if;
+end
+$$;
+
+create function pgmq._leave_extension(p_table text) returns void language plpgsql as $$
+begin
+  if pgmq._is_member(to_regclass(format('pgmq.%I', p_table))) then
+    execute format('alter extension pgmq drop table pgmq.%I', p_table);
+  end if;
+end
+$$;
+
 create function pgmq._create(p_queue_name text, p_persistence text) returns void language plpgsql as $$
 declare
   v_queue text := pgmq.format_table_name(p_queue_name, 'q');
@@ -97,8 +122,12 @@ begin
        message jsonb,
        headers jsonb
      )', v_archive);
+  perform pgmq._join_extension(v_queue);
+  perform pgmq._join_extension(v_archive);
   execute format('create index if not exists %I on pgmq.%I (vt)', v_queue || '_vt_idx', v_queue);
-  execute format('create index if not exists %I on pgmq.%I (archived_at)', 'archived_at_idx_' || v_archive, v_archive);
+  -- 16 + 47 characters: the longest name of a queue fits.
+  execute format(
+    'create index if not exists %I on pgmq.%I (archived_at)', 'archived_at_idx_' || lower(p_queue_name), v_archive);
   insert into pgmq.meta (queue_name, is_partitioned, is_unlogged)
   values (p_queue_name, false, p_persistence = 'unlogged')
   on conflict (queue_name) do nothing;
@@ -160,6 +189,8 @@ begin
     raise notice 'pgmq queue `%` does not exist', queue_name;
     return false;
   end if;
+  perform pgmq._leave_extension(v_queue);
+  perform pgmq._leave_extension(v_archive);
   execute format('drop table if exists pgmq.%I', v_queue);
   execute format('drop table if exists pgmq.%I', v_archive);
   delete from pgmq.meta where meta.queue_name = drop_queue.queue_name;
@@ -182,10 +213,13 @@ begin
 end
 $$;
 
--- An archive that is a member of the extension stops being one. Ours never are: nothing to do but to check the name.
+-- The archive stays when the extension goes.
 create function pgmq.detach_archive(queue_name text) returns void language plpgsql as $$
+declare
+  v_archive text := pgmq.format_table_name(queue_name, 'a');
 begin
-  perform format('pgmq.%I', pgmq.format_table_name(queue_name, 'a'))::regclass;
+  perform format('pgmq.%I', v_archive)::regclass;
+  perform pgmq._leave_extension(v_archive);
 end
 $$;
 

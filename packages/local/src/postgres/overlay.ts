@@ -22,8 +22,8 @@ const EXTENSIONS = ['pgmq', 'pg_cron', 'pg_net', 'supabase_vault']
  * The folder's name is a hash of everything in it: a changed extension gets a new installation, and a finished one is
  * never written again. Several processes may ask at once.
  */
-export function prepareOverlay(binaries: PostgresBinaries, cacheFolder: string): PostgresOverlay {
-  const files = extensionFiles()
+export function prepareOverlay(binaries: PostgresBinaries, cacheFolder: string, pgmqFile?: string): PostgresOverlay {
+  const files = extensionFiles(pgmqFile)
   const folder = path.join(cacheFolder, `postgres-${binaries.version}-${fingerprint(binaries, files)}`)
   if (!fs.existsSync(folder)) {
     const draft = path.join(cacheFolder, `.draft-${randomUUID()}`)
@@ -40,21 +40,36 @@ export function prepareOverlay(binaries: PostgresBinaries, cacheFolder: string):
   return { folder, program: (name) => path.join(folder, 'bin', name) }
 }
 
-function extensionFiles(): string[] {
+/** A file of an installation: its name there, and its text. */
+interface ExtensionFile {
+  readonly name: string
+  readonly text: string
+}
+
+function extensionFiles(pgmqFile?: string): ExtensionFile[] {
   return EXTENSIONS.flatMap((name) => {
     const folder = path.join(EXTENSIONS_FOLDER, name)
     return fs
       .readdirSync(folder)
       .filter((file) => /\.(control|sql)$/.test(file))
       .sort()
-      .map((file) => path.join(folder, file))
+      .map((file) => {
+        const text = fs.readFileSync(path.join(folder, file), 'utf8')
+        const isReplaced = pgmqFile !== undefined && name === 'pgmq' && file.endsWith('.sql')
+        return { name: file, text: isReplaced ? fs.readFileSync(pgmqFile, 'utf8') + ownership(text) : text }
+      })
   })
 }
 
-function fingerprint(binaries: PostgresBinaries, files: readonly string[]): string {
+/** The end of our script, which gives a trusted extension's objects to the role that asked for it, as hosted Supabase does. */
+function ownership(script: string): string {
+  return `\n${script.slice(script.indexOf("-- A trusted extension's objects"))}`
+}
+
+function fingerprint(binaries: PostgresBinaries, files: readonly ExtensionFile[]): string {
   // The links are absolute, so a package that moved needs a new overlay.
   const hash = createHash('sha256').update(`overlay 1\0${fs.realpathSync(binaries.folder)}\0`)
-  for (const file of files) hash.update(`${path.basename(file)}\0`).update(fs.readFileSync(file))
+  for (const { name, text } of files) hash.update(`${name}\0`).update(text)
   return hash.digest('hex').slice(0, 12)
 }
 
@@ -100,7 +115,7 @@ function makeLibraryLinks(binaries: PostgresBinaries, lib: string): void {
   }
 }
 
-function linkShare(binaries: PostgresBinaries, draft: string, files: readonly string[]): void {
+function linkShare(binaries: PostgresBinaries, draft: string, files: readonly ExtensionFile[]): void {
   const from = path.join(binaries.folder, 'share', 'postgresql')
   const to = path.join(draft, 'share', 'postgresql')
   fs.mkdirSync(path.join(to, 'extension'), { recursive: true })
@@ -110,9 +125,9 @@ function linkShare(binaries: PostgresBinaries, draft: string, files: readonly st
   for (const name of fs.readdirSync(path.join(from, 'extension'))) {
     fs.symlinkSync(path.join(from, 'extension', name), path.join(to, 'extension', name))
   }
-  for (const file of files) {
-    const copy = path.join(to, 'extension', path.basename(file))
-    fs.copyFileSync(file, copy)
+  for (const { name, text } of files) {
+    const copy = path.join(to, 'extension', name)
+    fs.writeFileSync(copy, text)
     fs.chmodSync(copy, 0o644)
   }
 }
