@@ -1,29 +1,34 @@
 import { defineConfig } from 'vitest/config'
 
-const common = { pool: 'forks', testTimeout: 60_000, hookTimeout: 60_000 } as const
+/** Far beyond what any test takes: a machine that is slow or busy fails none, and what waits for ever still ends. */
+const common = {
+  pool: 'forks',
+  testTimeout: 240_000,
+  hookTimeout: 240_000,
+  expect: { poll: { timeout: 60_000 } },
+} as const
+const withPostgres = { ...common, globalSetup: ['./tests/support/global-setup.ts'] }
+
+/** Beside the source: what needs no Postgres. */
+const UNIT = ['packages/*/src/**/*.test.ts', 'functions/**/*.test.ts', 'bench/src/**/*.test.ts']
 
 /** Share a process, one file after the other: they keep nothing in modules, and to load those again costs more than the tests. */
-const SHARING = [
-  'packages/*/src/**/*.test.ts',
-  'packages/core/tests/**/*.test.ts',
-  'functions/**/*.test.ts',
-  'bench/src/**/*.test.ts',
-]
+const SHARING = ['core', 'engine', 'server', 'testing'].map((name) => `packages/${name}/tests/**/*.test.ts`)
 
 export default defineConfig({
   test: {
-    globalSetup: ['./tests/support/global-setup.ts'],
     maxWorkers: 2,
     projects: [
+      { test: { ...common, name: 'unit', include: UNIT, isolate: false } },
+      { test: { ...withPostgres, name: 'sharing', include: SHARING, isolate: false } },
       {
         test: {
-          ...common,
+          ...withPostgres,
           name: 'alone',
           include: ['packages/*/tests/**/*.test.ts', 'tests/**/*.test.ts', 'scripts/**/*.test.ts'],
-          exclude: [...SHARING, '**/node_modules/**'],
+          exclude: [...UNIT, ...SHARING, '**/node_modules/**'],
         },
       },
-      { test: { ...common, name: 'sharing', include: SHARING, isolate: false } },
       {
         test: {
           name: 'types',

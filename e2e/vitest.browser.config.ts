@@ -9,7 +9,8 @@ export default defineConfig({
     globalSetup: ['./e2e/support/browser-setup.ts', './tests/support/global-setup.ts'],
     pool: 'forks',
     maxWorkers: 1,
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 })

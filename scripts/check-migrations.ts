@@ -7,7 +7,7 @@ import { cloneDatabase } from '@starflow/local'
 import postgres from 'postgres'
 import { migrations } from '../packages/core/src/migrations.ts'
 import { loadSchema } from '../tests/support/load-schema.ts'
-import { startTestServer } from '../tests/support/test-server.ts'
+import { requestedMajor, startTestServer } from '../tests/support/test-server.ts'
 import { BASELINE_FILE, baselineMigration, firstDifference } from './baseline-migration.ts'
 import {
   type CatalogSnapshot,
@@ -40,7 +40,7 @@ function compareTexts(): void {
 }
 
 async function proveCatalogsEqual(): Promise<void> {
-  const { server, testServer, stop } = await startTestServer(process.env.PG === '15' ? 15 : 17)
+  const { server, testServer, stop } = await startTestServer(requestedMajor())
   try {
     const broken = testServer.broken.platform ?? testServer.broken.starflow
     if (broken !== undefined) throw new Error(broken)

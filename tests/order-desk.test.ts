@@ -8,6 +8,7 @@ import * as moved from '../examples/order-desk/step-queues/order-desk.ts'
 import { workerFunctionOn } from '../packages/edge-worker/tests/support/running-function.ts'
 import { startLineProcess } from '../packages/engine/tests/support/line-process.ts'
 import { ROOT } from '../scripts/repository.ts'
+import { COMPILED } from './support/compiled.ts'
 import { testDatabase } from './support/test-database.ts'
 
 // examples/order-desk, before and after its move onto step queues: the same orders, providers and failures.
@@ -156,7 +157,7 @@ describe.each([ownQueues, stepQueues])('the order desk $name', (desk) => {
   })
 
   test('finishes an order whose process was killed between the charge and its report, and charges it under the same key', async () => {
-    const lost = startLineProcess(execPath, ['--import', 'tsx', PROCESS, desk.kind, url])
+    const lost = startLineProcess(execPath, [...COMPILED, PROCESS, desk.kind, url])
     const id = await desk.place(10)
     await lost.line(new RegExp(`^charged ${id}$`))
     lost.child.kill('SIGKILL')

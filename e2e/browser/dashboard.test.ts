@@ -141,7 +141,7 @@ describe('every page is accessible and fits its window, in light and dark, wide 
         (queue_name, sampled_at, depth, in_flight, oldest_seconds, live_workers, archived_count, done, done_seconds)
       select queue_name, sampled_at - n * interval '1 minute', 40 + 30 * sin(n / 7.0), 4, 20, 1, 0, 60, 60
       from starflow.queue_samples, generate_series(1, 59) n where queue_name = 'orderv2__charge'`
-  }, 60_000)
+  })
 
   test('CPU per task stands beside functions and workers, and a dash says why there is none', async () => {
     const page = await browser.open('/workers')
@@ -176,13 +176,13 @@ describe('every page is accessible and fits its window, in light and dark, wide 
     const page = await openWith('/queues', '**/api/queues*', () => new Promise(() => {}))
     await page.getByRole('heading', { name: 'Queues' }).waitFor()
     expect(await problemsOf(page, 'loading', { widths: NARROW })).toEqual([])
-  }, 120_000)
+  })
 
   test('a page whose server does not answer', async () => {
     const page = await openWith('/queues', '**/api/queues*', (route) => route.abort())
     await page.getByText('The server cannot be reached.').waitFor()
     expect(await problemsOf(page, 'unreachable', { widths: NARROW })).toEqual([])
-  }, 120_000)
+  })
 
   test('a page whose server is gone while it is open', async () => {
     const page = await browser.blank('/queues')
@@ -192,7 +192,7 @@ describe('every page is accessible and fits its window, in light and dark, wide 
     await page.getByText('server not reached').first().waitFor({ state: 'attached' })
     await page.getByText('importv1__fetch').first().waitFor()
     expect(await problemsOf(page, 'unreached', { widths: NARROW })).toEqual([])
-  }, 120_000)
+  })
 })
 
 test('nothing went wrong in any page', () => {

@@ -32,7 +32,7 @@ const step = (page: Page, name: string) =>
 
 beforeAll(async () => {
   await world.startWorkers()
-}, 60_000)
+})
 afterEach(async () => {
   world.payment.open()
   world.isBankThere = true
@@ -188,7 +188,7 @@ describe('ten thousand runs', () => {
       )
       insert into starflow.queue_runs (run_id, workspace_id, env, flow_slug, started_at)
       select run_id, 'archive', 'prod', flow_slug, started_at from run`
-  }, 60_000)
+  })
 
   const rows = (page: Page) => page.getByRole('table', { name: 'Runs' }).getByRole('row')
 
@@ -205,7 +205,7 @@ describe('ten thousand runs', () => {
     // What one comes to is where it belongs: the row of each index, counted from the oldest.
     const seen = await rows(page).last().getAttribute('aria-rowindex')
     expect(Number(seen)).toBeGreaterThan(1_500)
-  }, 120_000)
+  })
 
   test('are filtered by status and text, and the address holds the filter', async () => {
     const page = await browser.open('/runs?workspace=archive')
@@ -370,9 +370,9 @@ describe('a page that is open', () => {
     await page.getByText('server not reached').waitFor()
     await page.getByText('Nothing waits for a decision.').waitFor()
     await testServer(storage, env)
-    await page.getByText('live', { exact: true }).waitFor({ timeout: 45_000 })
+    await page.getByText('live', { exact: true }).waitFor({ timeout: 60_000 })
     await context.close()
-  }, 90_000)
+  })
 })
 
 describe('every page is accessible and fits its window, in light and dark, wide and narrow:', () => {
@@ -403,7 +403,7 @@ describe('every page is accessible and fits its window, in light and dark, wide 
       () => statusOf(paused),
       (status) => status === 'paused',
     )
-  }, 60_000)
+  })
 
   test.each<[string, () => string, string]>([
     ['runs', () => '/runs?workspace=shop', 'success'],

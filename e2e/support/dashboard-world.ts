@@ -12,6 +12,7 @@ import {
   testStorage,
 } from '../../packages/server/tests/support/test-servers.ts'
 import { ROOT } from '../../scripts/repository.ts'
+import { COMPILED } from '../../tests/support/compiled.ts'
 import type { TestDatabase } from '../../tests/support/test-database.ts'
 import { type FlowWorld, Gate, imports, orders, reports } from './dashboard-flows.ts'
 
@@ -64,7 +65,7 @@ export async function dashboardWorld(): Promise<DashboardWorld> {
     await worker.ask()
   }
   const startWorkerProcess = (queueName: string) => {
-    const child = spawn(process.execPath, ['--import', 'tsx', WORKER_PROGRAM, queueName], {
+    const child = spawn(process.execPath, [...COMPILED, WORKER_PROGRAM, queueName], {
       stdio: ['pipe', 'ignore', 'inherit'],
       env: { ...process.env, STARFLOW_DB_URL: database.url, STARFLOW_FUNCTION_NAME: queueName },
     })

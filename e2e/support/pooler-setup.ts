@@ -1,10 +1,10 @@
 import type { TestProject } from 'vitest/node'
-import { DATABASE_PLACEHOLDER, startTestServer } from '../../tests/support/test-server.ts'
+import { DATABASE_PLACEHOLDER, requestedMajor, startTestServer } from '../../tests/support/test-server.ts'
 import { startPgbouncer } from './pgbouncer.ts'
 
 /** As tests/support/global-setup.ts, with a transaction pooler in front: `testDatabase().url` leads through it. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const { testServer, stop } = await startTestServer(process.env.PG === '15' ? 15 : 17)
+  const { testServer, stop } = await startTestServer(requestedMajor())
   try {
     const target = new URL(testServer.urls.postgres)
     const pooler = await startPgbouncer({

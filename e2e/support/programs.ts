@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { resolveDenoBinary } from '@starflow/local'
+import { STARFLOW } from '../../tests/support/compiled.ts'
 
 export const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '')
 
@@ -23,7 +24,7 @@ export interface Ended {
 
 /** Runs `starflow` with the Supabase CLI in its PATH, in the repository's own project. */
 export async function starflow(args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
-  return run(process.execPath, [`${REPOSITORY}/packages/cli/bin/starflow.mjs`, ...args], env)
+  return run(process.execPath, [...STARFLOW, ...args], env)
 }
 
 /** Runs the Supabase CLI. */

@@ -126,8 +126,7 @@ test('a database that was dumped with open runs and restored has no queues: they
     hint: expect.stringContaining('restore_queues()'),
   })
 
-  const create = async () =>
-    (await sql`select pgflow.restore_queues() as queue order by 1`).map((row) => row.queue)
+  const create = async () => (await sql`select pgflow.restore_queues() as queue order by 1`).map((row) => row.queue)
   expect(await create()).toEqual(['mails', 'orders__each', 'orders__list', 'orders__sum'])
   expect(await create()).toEqual([])
   const flows = await later(sql)

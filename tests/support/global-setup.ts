@@ -1,15 +1,22 @@
 import type { TestProject } from 'vitest/node'
-import { startTestServer } from './test-server.ts'
+import { requestedMajor, startTestServer } from './test-server.ts'
 
-/** One embedded Postgres per test run; every test file clones a database of its own from it. */
+type Started = ReturnType<typeof startTestServer>
+
+/** This module is loaded once for each project of a run, and they share a server. */
+const run = globalThis as { starflowTests?: { server: Started; users: number } }
+
+/** One embedded Postgres per test run, where one of its files needs it; every test file clones a database of its own from it. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const { testServer, stop } = await startTestServer(requestedMajor())
+  run.starflowTests ??= { server: startTestServer(requestedMajor()), users: 0 }
+  const shared = run.starflowTests
+  shared.users += 1
+  const { testServer, stop } = await shared.server
   project.provide('testServer', testServer)
-  return stop
-}
-
-function requestedMajor(): 15 | 17 {
-  const major = process.env.PG ?? '17'
-  if (major === '15' || major === '17') return major === '15' ? 15 : 17
-  throw new Error(`PG=${major}: the tests run on Postgres 15 and 17.`)
+  return async () => {
+    shared.users -= 1
+    if (shared.users > 0) return
+    delete run.starflowTests
+    await stop()
+  }
 }

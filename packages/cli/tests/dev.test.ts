@@ -3,12 +3,11 @@ import { once } from 'node:events'
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import postgres from 'postgres'
 import { afterAll, afterEach, expect, test, vi } from 'vitest'
+import { STARFLOW } from '../../../tests/support/compiled.ts'
 import { SampleProject } from './support/sample-project.ts'
 
-const PROGRAM = fileURLToPath(new URL('../bin/starflow.mjs', import.meta.url))
 const FLOW = `
 import { Flow } from '@starflow/dsl'
 export const greet = new Flow<{ name: string }>({ slug: 'greet' }).step({ slug: 'say' }, ({ name }) => 'hello ' + name)
@@ -46,7 +45,7 @@ afterAll(() => {
 })
 
 function startDev(cwd: string, ...options: string[]): ChildProcess {
-  const child = spawn(process.execPath, [PROGRAM, 'dev', ...options], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [...STARFLOW, 'dev', ...options], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
   children.add(child)
   child.once('exit', () => children.delete(child))
   return child
@@ -73,7 +72,7 @@ test('starflow dev serves flows, follows edits, reports a broken one, and ends w
   const sql = postgres(String(ready.databaseUrl), { max: 1 })
   const isTracked = async (name: string) =>
     (await sql`select from pgflow.worker_functions where function_name = ${name}`).length > 0
-  await vi.waitUntil(() => isTracked('part'), { timeout: 20_000 })
+  await vi.waitUntil(() => isTracked('part'), { timeout: 60_000 })
 
   project.write('supabase/functions/_flows/part.ts', 'export const part = = 1\n')
   expect(await next((line) => line.error !== undefined)).toMatchObject({
@@ -82,14 +81,14 @@ test('starflow dev serves flows, follows edits, reports a broken one, and ends w
 
   // A function that no step needs any longer is not started again, though it is still there.
   project.remove('supabase/functions/_flows/part.ts')
-  await vi.waitUntil(async () => !(await isTracked('part')), { timeout: 20_000 })
+  await vi.waitUntil(async () => !(await isTracked('part')), { timeout: 60_000 })
   await sql.end()
 
   child.kill('SIGINT')
   const [exitCode] = await once(child, 'exit')
   expect(exitCode).toBe(130)
   await expect(fetch(`${ready.apiUrl}/health`)).rejects.toThrow()
-}, 60_000)
+})
 
 test('a person reads what handlers say, why attempts fail, and one line for each edit or mistake', async () => {
   const child = startDev(talking.root)
@@ -166,4 +165,4 @@ test('a person reads what handlers say, why attempts fail, and one line for each
   expect(exitCode).toBe(1)
   expect(refusal).toContain('error SF507')
   expect(refusal).toContain(databaseUrl)
-}, 180_000)
+})

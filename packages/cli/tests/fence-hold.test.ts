@@ -48,7 +48,7 @@ const fences = async () =>
 async function kept(): Promise<void> {
   const until = async () => (await sql`select max(held_until) as until from pgflow.fence_holds`)[0]!.until as Date
   const before = await until()
-  await expect.poll(until, { timeout: 10_000 }).not.toEqual(before)
+  await expect.poll(until, { timeout: 60_000 }).not.toEqual(before)
 }
 const aborted = (signal: AbortSignal) =>
   new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))

@@ -29,4 +29,4 @@ test('the page about installing makes a project outside of the clone that runs a
   writeFileSync(join(project, file!), flow!)
   expect(type(run!, project)).toContain('"shout": "HELLO ADA!"')
   expect(type('npx starflow functions generate', project)).toContain('2 worker functions are up to date.')
-}, 120_000)
+})

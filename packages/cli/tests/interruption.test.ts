@@ -5,10 +5,10 @@ import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { STARFLOW } from '../../../tests/support/compiled.ts'
 import { SampleProject } from './support/sample-project.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../../../', import.meta.url))
-const MAIN = join(REPOSITORY, 'packages/cli/src/main.ts')
 const FLOW = `
 import { Flow } from '@starflow/dsl'
 export const greet = new Flow<{ name: string }>({ slug: 'greet' }).step({ slug: 'say' }, ({ name }) => 'hello ' + name)
@@ -57,7 +57,7 @@ const commands = {
 }
 
 describe.each(Object.entries(commands))('%s leaves nothing behind', (_name, { folder, args, npmArgs, cwd, isUp }) => {
-  const start = () => startCommand(process.execPath, ['--import', import.meta.resolve('tsx'), MAIN, ...args()], cwd())
+  const start = () => startCommand(process.execPath, [...STARFLOW, ...args()], cwd())
 
   test.each([
     ['two Ctrl-C within a tenth of a second', ['SIGINT', 'SIGINT'], 100],
@@ -141,7 +141,7 @@ function processesOf(folder: string): { pid: number; command: string }[] {
 
 async function nothingLeft(folder: string): Promise<void> {
   await vi
-    .waitUntil(() => processesOf(folder).length === 0, { timeout: 20_000, interval: 50 })
+    .waitUntil(() => processesOf(folder).length === 0, { timeout: 60_000, interval: 50 })
     .catch(() => {
       throw new Error(
         `still there: ${processesOf(folder)

@@ -109,7 +109,7 @@ describe('whoever follows a page of docs/operations', () => {
     const deployed = 'functions deploy ordersv1__pay ordersv1__ship --use-api'
     expect(deployments()).toEqual([deployed, deployed])
     expect(await functions()).toEqual({ ordersv1__pay: true, ordersv1__ship: true })
-  }, 60_000)
+  })
 
   test('fence.md stops the workers of a flow, finds out who did, and lets them go on', async () => {
     await core.startFlows('ordersV1', [{ id: 1 }])
@@ -124,7 +124,7 @@ describe('whoever follows a page of docs/operations', () => {
     expect(outcomes.get('npx starflow queues unsupported')!.output).toContain('ordersv1__ship')
     expect(outcomes.get('npx starflow queues unsupported --archive')!.output).toContain('1 archived')
     expect(await functions()).toEqual({ ordersv1__pay: true, ordersv1__ship: true })
-  }, 60_000)
+  })
 
   test('new-version.md brings up a version beside the old one, lets that drain, and retires it', async () => {
     const outcomes = await followPage('new-version.md', {
@@ -141,7 +141,7 @@ describe('whoever follows a page of docs/operations', () => {
     ])
     expect(outcomes.get('npx starflow drain-status')!.output).toMatch(/ordersV1 +0 +0 +2 +drained/)
     expect(await functions()).toEqual({ ordersv2__pay: true, ordersv2__ship: true })
-  }, 60_000)
+  })
 
   test('coverage.md sees a queue whose work is not being done, in the CLI and by its queries, and finds out why', async () => {
     await core.startFlows('ordersV1', [{ id: 1 }])
@@ -162,7 +162,7 @@ describe('whoever follows a page of docs/operations', () => {
     expect(await sql`select pgflow.get_setting('functions_base_url') as url`).toEqual([
       { url: 'https://api.example.com/functions/v1' },
     ])
-  }, 60_000)
+  })
 
   test('restore.md finds what lost its messages, and sends them again', async () => {
     const [runId] = await core.startFlows('ordersV1', [{ id: 1 }])
@@ -174,7 +174,7 @@ describe('whoever follows a page of docs/operations', () => {
     expect(
       await sql`select t.run_id from pgflow.step_tasks t join pgmq.q_ordersv1__pay q on q.msg_id = t.message_id`,
     ).toEqual([{ run_id: runId }])
-  }, 60_000)
+  })
 
   test('retention.md deletes what ended long ago, once and from then on', async () => {
     await sql`create extension if not exists pg_cron`
@@ -185,7 +185,7 @@ describe('whoever follows a page of docs/operations', () => {
     expect(outcomes.get('npx starflow prune --older-than 30days --dry-run')!.output).toContain('1 run that ended')
     expect(await sql`select run_id from pgflow.runs`).toEqual([{ run_id: open }])
     expect(await sql`select from cron.job where jobname = 'pgflow_prune_data'`).toHaveLength(0)
-  }, 60_000)
+  })
 
   test.each(['limits.md', 'README.md'])(
     '%s asks the doctor, who finds what this bare database lacks',

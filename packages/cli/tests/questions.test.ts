@@ -2,12 +2,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findPostgres } from '@starflow/local'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { COMPILED } from '../../../tests/support/compiled.ts'
 import { platformMigrations } from '../src/platform/platform-migrations.ts'
 import { startStarflowPlatform } from '../src/platform/start-starflow-platform.ts'
 import { CTRL, PseudoTerminal } from './support/pseudo-terminal.ts'
 import { SampleProject } from './support/sample-project.ts'
 
-const TSX = ['--import', import.meta.resolve('tsx')]
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 const ASKING = fileURLToPath(new URL('./support/question-process.ts', import.meta.url))
 const FLOW = `
@@ -21,7 +21,7 @@ afterEach(() => running?.kill())
 afterAll(() => project.dispose())
 
 function start(script: string, ...args: string[]): PseudoTerminal {
-  running = new PseudoTerminal([...TSX, script, ...args], { cwd: project.root, env: { DATABASE_URL: undefined } })
+  running = new PseudoTerminal([...COMPILED, script, ...args], { cwd: project.root, env: { DATABASE_URL: undefined } })
   return running
 }
 

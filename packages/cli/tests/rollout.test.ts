@@ -4,15 +4,14 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { StarflowSql } from '@starflow/core'
 import { extractFlowShape, Flow, withStepQueues } from '@starflow/dsl'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { STARFLOW } from '../../../tests/support/compiled.ts'
 import { isAlive } from '../../../tests/support/is-alive.ts'
 import { testDatabase } from '../../../tests/support/test-database.ts'
 import { starflow } from './support/run-starflow.ts'
 
-const PROGRAM = fileURLToPath(new URL('../bin/starflow.mjs', import.meta.url))
 const database = await testDatabase()
 const { sql } = database
 const core = new StarflowSql(sql)
@@ -29,7 +28,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 /** The rollout as a person starts it: a process of its own, which can be killed. */
 function rollout(...args: string[]) {
   const { DATABASE_URL: _, ...env } = process.env
-  const child = spawn(process.execPath, [PROGRAM, 'rollout', '--json', '--database-url', database.url, ...args], {
+  const child = spawn(process.execPath, [...STARFLOW, 'rollout', '--json', '--database-url', database.url, ...args], {
     cwd: folder,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -247,7 +246,11 @@ describe('starflow rollout --flow', () => {
   test('Ctrl-C while it waits for a new version says that nothing was changed', async () => {
     const { DATABASE_URL: _, ...env } = process.env
     const args = ['rollout', '--to', 'orders', '--wait-timeout', '60', '--database-url', database.url]
-    const child = spawn(process.execPath, [PROGRAM, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(process.execPath, [...STARFLOW, ...args], {
+      cwd: folder,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
     running.add(child)
     let stderr = ''
     child.stderr.on('data', (chunk) => {

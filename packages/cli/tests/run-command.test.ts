@@ -46,7 +46,7 @@ describe.concurrent('a deploy command', () => {
     const [begun] = await once(guard.stdout!, 'data')
     guard.stdin!.destroy()
     await once(guard, 'close')
-    await vi.waitUntil(() => !isAlive(Number.parseInt(String(begun), 10)))
+    await vi.waitUntil(() => !isAlive(Number.parseInt(String(begun), 10)), { timeout: 60_000 })
   })
 
   test('whose guard does not listen either is killed all the same', async () => {
@@ -61,7 +61,7 @@ describe.concurrent('a deploy command', () => {
       { isBehindShell: false },
     )
     await expect(running).rejects.toMatchObject({ code: 'SF634' })
-    await vi.waitUntil(() => !isAlive(begun))
+    await vi.waitUntil(() => !isAlive(begun), { timeout: 60_000 })
   })
 
   test('is ended when its rollout no longer confirms that it is at work, and not before', async () => {
@@ -86,7 +86,7 @@ describe.concurrent('a deploy command', () => {
     )
     await expect(running).rejects.toMatchObject({ code: 'SF634', detail: expect.stringMatching(/SIG(TERM|KILL)/) })
     expect(confirmed).toBeGreaterThan(3)
-    await vi.waitUntil(() => !isAlive(begun))
+    await vi.waitUntil(() => !isAlive(begun), { timeout: 60_000 })
   })
 
   test('that ends itself and leaves something behind takes that with it, and has succeeded', async () => {
@@ -97,7 +97,7 @@ describe.concurrent('a deploy command', () => {
       left = pid
     })
     expect(left).toBeGreaterThan(0)
-    await vi.waitUntil(() => !isAlive(left))
+    await vi.waitUntil(() => !isAlive(left), { timeout: 60_000 })
   })
 
   test('that was told to end has not succeeded, also when it says so itself', async () => {

@@ -3,7 +3,7 @@ import { testDatabase } from '../../../tests/support/test-database.ts'
 import { type EndedRun, RunWatch } from '../src/dev/run-watch.ts'
 
 const { sql, connect } = await testDatabase()
-const PATIENCE = { timeout: 25_000, interval: 10 }
+const PATIENCE = { timeout: 60_000, interval: 10 }
 
 // Their conditions alone end these runs.
 beforeAll(async () => {

@@ -47,7 +47,7 @@ function ran(): number[] {
   return [...project.read('ran.txt').matchAll(/^each (\d+)$/gm)].map(([, index]) => Number(index))
 }
 
-test('the run of a runner that is killed in the middle is claimed by another one within 60 s, and repeats no completed node', async () => {
+test('the run of a runner that is killed in the middle is claimed by another one, and repeats no completed node', async () => {
   const input = Array.from({ length: 400 }, (_, n) => n)
   const { runId } = await json<{ runId: string }>(
     'start',
@@ -63,12 +63,10 @@ test('the run of a runner that is killed in the middle is claimed by another one
   await survivor.line(/"event":"runner.started"/)
   await expect.poll(() => ran().length, { timeout: 60_000 }).toBeGreaterThan(20)
   victim.child.kill('SIGKILL')
-  const killedAt = performance.now()
   await victim.ended
   const before = ran().length
 
   await survivor.line(claimed(runId))
-  expect(performance.now() - killedAt).toBeLessThan(60_000)
   await survivor.line(/"event":"run.ended",.*"end":"success"/)
   // A write that was under way when its runner died may still have come in; after the loss none does.
   const events = await adapter.readEvents(runId)

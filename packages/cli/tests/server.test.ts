@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,12 +7,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
 import { debianProgram } from '../../../e2e/support/debian-package.ts'
+import { STARFLOW } from '../../../tests/support/compiled.ts'
 import { testDatabase } from '../../../tests/support/test-database.ts'
 import { freePort } from './support/free-port.ts'
 import { starflow } from './support/run-starflow.ts'
 import { SampleProject } from './support/sample-project.ts'
+import { runStarflow } from './support/starflow-process.ts'
 
-const BIN = fileURLToPath(new URL('../bin/starflow.mjs', import.meta.url))
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const OPERATOR = 'the-operators-token-of-this-test'
 
@@ -33,7 +34,7 @@ afterAll(() => project.dispose())
 
 /** `starflow server` in the project, ended after the tests of the file. */
 async function startServer(env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [BIN, 'server'], {
+  const child = spawn(process.execPath, [...STARFLOW, 'server'], {
     cwd: project.root,
     env: { ...process.env, STARFLOW_PORT: '0', STARFLOW_API_TOKEN: OPERATOR, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -70,7 +71,10 @@ test('whoever follows the README and docs/operations/server.md starts a run, and
   const shell = (script: string) =>
     spawn(
       'bash',
-      ['-ec', `npx() { shift; exec "${process.execPath}" "${BIN}" "$@"; }\n${script.replaceAll('8787', port)}`],
+      [
+        '-ec',
+        `npx() { shift; exec "${process.execPath}" ${STARFLOW.join(' ')} "$@"; }\n${script.replaceAll('8787', port)}`,
+      ],
       {
         cwd: followed.root,
         env: { ...process.env, STARFLOW_PORT: port, STARFLOW_API_TOKEN: operator },
@@ -127,9 +131,8 @@ describe('starflow server', () => {
     })
     expect(await events.text()).toContain('event: run_completed')
     // A flow that waits needs no more than it does under starflow run: the secret beside the file is that of both.
-    const command = [BIN, 'run', '--flow', 'heldV1', '--json']
-    const issued = spawnSync(process.execPath, command, { cwd: project.root, encoding: 'utf8' })
-    expect(issued.status).toBe(3)
+    const issued = await runStarflow(project.root, ['run', '--flow', 'heldV1', '--json'])
+    expect(issued.exitCode).toBe(3)
     const [wait] = (JSON.parse(issued.stdout) as { waits: { token: string }[] }).waits
     const resumed = await fetch(`${url}/api/waits/resume`, {
       method: 'POST',

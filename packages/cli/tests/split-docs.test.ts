@@ -224,7 +224,7 @@ afterEach(({ task }) => {
   hasFailed ||= task.result?.state === 'fail'
 })
 
-describe('whoever follows docs/operations/split.md', { timeout: 120_000 }, () => {
+describe('whoever follows docs/operations/split.md', () => {
   test('has environment files for root alone, and sandboxed units that are stopped later than they drain', async () => {
     for (const section of ['Environment files', 'What starts runs', 'Units', 'Caddy']) {
       for (const block of blocks.filter((each) => each.section === section)) {

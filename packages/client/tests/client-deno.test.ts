@@ -28,7 +28,7 @@ beforeAll(async () => {
     problems.set(title, problem)
   }
   expect(problems.size, complaints).toBeGreaterThan(0)
-}, 120_000)
+})
 
 describe('with the real supabase-js, in Deno,', () => {
   test.each(clientChecks)('$title', ({ title }) => {

@@ -99,7 +99,7 @@ describe('a run that is watched', () => {
       await backstage.sql(
         `update pgflow.watched_runs set watched_until = now() + interval '1 minute' where run_id = '${run.runId}'`,
       )
-      await vi.waitFor(async () => expect(await watchedFor()).toBeGreaterThan(280), { timeout: 10_000 })
+      await vi.waitFor(async () => expect(await watchedFor()).toBeGreaterThan(280), { timeout: 60_000 })
     }
     await backstage.work(slug, 'a', { output: 1 })
     await end
@@ -111,9 +111,11 @@ describe('a run that is watched', () => {
     const supabase = scene.supabase()
     const run = await createStarflowClient(supabase, { intervals: { refreshMs: 20, pollMs: 20 } }).startFlow(slug, {})
     run.on('*', () => {})
-    await vi.waitFor(() => expect(supabase.getChannels().map(({ state }) => state)).toEqual(['joined']))
+    await vi.waitFor(() => expect(supabase.getChannels().map(({ state }) => state)).toEqual(['joined']), {
+      timeout: 60_000,
+    })
     run.dispose()
-    await vi.waitFor(() => expect(supabase.getChannels()).toEqual([]))
+    await vi.waitFor(() => expect(supabase.getChannels()).toEqual([]), { timeout: 60_000 })
     await backstage.work(slug, 'a', { output: 1 })
     // A request that was under way may still be written; a handle that goes on writes again within 20 ms, time after time.
     await vi.waitFor(async () => {
@@ -130,10 +132,12 @@ describe('a run that is watched', () => {
     const supabase = scene.supabase()
     const run = await createStarflowClient(supabase).startFlow(slug, {})
     const end = run.waitForStatus('completed', SOON)
-    await vi.waitFor(() => expect(supabase.getChannels().map(({ state }) => state)).toEqual(['joined']))
+    await vi.waitFor(() => expect(supabase.getChannels().map(({ state }) => state)).toEqual(['joined']), {
+      timeout: 60_000,
+    })
     await backstage.work(slug, 'a', { output: 1 })
     await end
-    await vi.waitFor(() => expect(supabase.getChannels()).toEqual([]))
+    await vi.waitFor(() => expect(supabase.getChannels()).toEqual([]), { timeout: 60_000 })
   })
 
   test('rejects whoever waits when it cannot be seen any more', async () => {
@@ -167,7 +171,9 @@ describe('the database says how events are sent:', () => {
       const supabase = scene.supabase(async () => token)
       const run = await createStarflowClient(supabase, { intervals: NO_POLLING }).startFlow(slug, {})
       const end = run.waitForStatus('completed', SOON)
-      await vi.waitFor(() => expect(supabase.getChannels().map(({ state }) => state)).toEqual(['joined']))
+      await vi.waitFor(() => expect(supabase.getChannels().map(({ state }) => state)).toEqual(['joined']), {
+        timeout: 60_000,
+      })
       await backstage.work(slug, 'a', { output: 1 })
       await run.step('b').waitForStatus('started', SOON)
       await backstage.work(slug, 'b', { output: 2 })

@@ -84,7 +84,7 @@ test('behind an old transaction a claim costs two pages for each message done si
   old.release()
   // The next ones note which entries of the index are dead to everybody, and those behind pass them by. A server learns what is dead
   // when the oldest of all its transactions changes, and here other files have theirs.
-  await expect.poll(pagesOfClaim, { timeout: 50_000 }).toBeLessThan(atFirst + 0.25 * done)
+  await expect.poll(pagesOfClaim, { timeout: 60_000 }).toBeLessThan(atFirst + 0.25 * done)
 
   /** Pages that a claim of ten tasks looks at, in whatever its functions do. */
   async function pagesOfClaim(): Promise<number> {

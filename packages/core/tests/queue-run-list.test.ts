@@ -27,7 +27,7 @@ beforeAll(async () => {
     select run_id, case n % 10 when 0 then 'small' else 'big' end, case n % 7 when 0 then 'dev' else 'prod' end, flow_slug, started_at
     from (select *, row_number() over (order by started_at desc) as n from pgflow.runs) r where n % 5 < 4`
   await sql`analyze pgflow.runs, starflow.queue_runs`
-}, 60_000)
+})
 
 interface Row {
   readonly run_id: string

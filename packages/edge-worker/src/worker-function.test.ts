@@ -185,7 +185,7 @@ describe('WorkerFunction, failing to start', () => {
     const { ask, sql } = setUp()
     sql.compileAnswers = [{ status: 'draining' }]
     const answer = ask()
-    await vi.waitFor(() => expect(sql.compiles).toHaveLength(1))
+    await vi.waitFor(() => expect(sql.compiles).toHaveLength(1), { timeout: 60_000 })
     await vi.advanceTimersByTimeAsync(15_000)
     expect(await answer).toMatchObject({ http: 500, code: 'SF405' })
     expect(sql.compiles).toHaveLength(31)

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { StarflowSql } from '@starflow/core'
 import { Flow } from '@starflow/dsl'
 import { afterEach, expect, test } from 'vitest'
+import { COMPILED } from '../../../tests/support/compiled.ts'
 import { testDatabase } from '../../../tests/support/test-database.ts'
 import { type RunningFunction, workerFunctionOn } from './support/running-function.ts'
 
@@ -30,7 +31,7 @@ const taskOf = async (runId: string) =>
 test('a handler that keeps the thread for 15 s is missed as live, loses nothing and is accepted once', async () => {
   const program = fileURLToPath(new URL('./support/blocking-worker.ts', import.meta.url))
   children.push(
-    spawn(process.execPath, ['--import', 'tsx', program, url, 'blocking'], { stdio: ['pipe', 'ignore', 'inherit'] }),
+    spawn(process.execPath, [...COMPILED, program, url, 'blocking'], { stdio: ['pipe', 'ignore', 'inherit'] }),
   )
   await until(isLive)
   const [blocking] = await core.startFlows('blocking', [{ blockMs: 15_000 }])
@@ -56,4 +57,4 @@ test('a handler that keeps the thread for 15 s is missed as live, loses nothing 
   expect(takenOver).toEqual([meanwhile])
   expect(await sql`select run_id from public.handled`).toEqual([{ run_id: blocking }])
   await until(isLive)
-}, 60_000)
+})

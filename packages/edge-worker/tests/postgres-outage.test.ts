@@ -6,7 +6,7 @@ import { migrations } from '@starflow/core/migrations'
 import { Flow, type Json } from '@starflow/dsl'
 import { type PostgresServer, preparePlatform, startPostgres } from '@starflow/local'
 import postgres from 'postgres'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, inject, test } from 'vitest'
 import { workerFunctionOn } from './support/running-function.ts'
 
 /** How long Postgres is away: longer than the worker's longest back-off of 5 s. `OUTAGE_MS=20000` passes too. */
@@ -22,13 +22,13 @@ afterAll(async () => {
 async function startServer(port?: number): Promise<PostgresServer> {
   server = await startPostgres({
     dataDir: join(folder, 'data'),
-    major: process.env.PG === '15' ? 15 : 17,
+    major: inject('testServer').major,
     ...(port === undefined ? {} : { port }),
   })
   return server
 }
 
-test('Postgres stopped in the middle of work loses nothing', { timeout: 120_000 }, async () => {
+test('Postgres stopped in the middle of work loses nothing', async () => {
   const first = await startServer()
   await preparePlatform(first)
   const url = first.url()

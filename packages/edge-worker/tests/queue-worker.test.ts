@@ -87,7 +87,7 @@ describe('a queue worker', () => {
     expect((await queued()).filter(({ read_ct }) => read_ct > 0)).toHaveLength(2)
   })
 
-  test('beside another runs a handler that takes three times the visibility once', { timeout: 20_000 }, async () => {
+  test('beside another runs a handler that takes three times the visibility once', async () => {
     let runs = 0
     const handler = async () => {
       runs++

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { StarflowSql } from '@starflow/core'
 import { type AnyFlow, Flow, NonRetryableError } from '@starflow/dsl'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { COMPILED } from '../../../tests/support/compiled.ts'
 import { flakyProxy } from '../../../tests/support/flaky-proxy.ts'
 import { testDatabase } from '../../../tests/support/test-database.ts'
 import { type RunningFunction, workerFunctionOn } from './support/running-function.ts'
@@ -241,7 +242,7 @@ describe.each(BOUNDARIES)('a transactional step whose worker is killed $name', (
   test(`leaves ${commits ? 'both effect and completion' : 'neither'}, and in the end there is one effect`, async () => {
     const slug = `killed${randomUUID().slice(0, 8)}`
     const program = fileURLToPath(new URL('./support/transaction-worker.ts', import.meta.url))
-    const child = spawn(process.execPath, ['--import', 'tsx', program, proxy.url, slug], {
+    const child = spawn(process.execPath, [...COMPILED, program, proxy.url, slug], {
       stdio: ['pipe', 'inherit', 'inherit'],
     })
     children.push(child)

@@ -84,4 +84,4 @@ test('the guide to waits can be followed: workers run its flow, and never see th
   await expect(sql`select pgflow.resume_wait(${old})`).rejects.toMatchObject({ code: 'SF207' })
   expect(await sql`select outcome from pgflow.resume_wait(${renewed.token})`).toEqual([{ outcome: 'already_resumed' }])
   expect(statements).toEqual([])
-}, 60_000)
+})

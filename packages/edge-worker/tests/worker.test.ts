@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { StarflowSql } from '@starflow/core'
 import { type AnyFlow, Flow, type Json, RetryLater, type StepQueuedFlow, withStepQueues } from '@starflow/dsl'
 import { afterEach, describe, expect, test } from 'vitest'
+import { COMPILED } from '../../../tests/support/compiled.ts'
 import { testDatabase } from '../../../tests/support/test-database.ts'
 import { type RunningFunction, workerFunctionOn } from './support/running-function.ts'
 
@@ -252,9 +253,7 @@ describe('a slow step', () => {
     expect(inFlowMode / inStepMode).toBeGreaterThan(3)
   })
 
-  test('of 5 000 elements keeps another step waiting in flow mode, and not beyond a poll in step mode', {
-    timeout: 60_000,
-  }, async () => {
+  test('of 5 000 elements keeps another step waiting in flow mode, and not beyond a poll in step mode', async () => {
     const ELEMENTS = 5000
     const busyAndUrgent = (slug: string) =>
       new Flow<{ load: number[]; urgent: boolean }>({ slug })
@@ -333,7 +332,7 @@ describe('a worker that loses its task', () => {
     })
     const child = spawn(
       process.execPath,
-      ['--import', 'tsx', fileURLToPath(new URL('./support/worker-process.ts', import.meta.url)), url, 'killed'],
+      [...COMPILED, fileURLToPath(new URL('./support/worker-process.ts', import.meta.url)), url, 'killed'],
       { stdio: ['pipe', 'inherit', 'inherit'] },
     )
     const exited = new Promise<NodeJS.Signals | null>((resolve) => child.on('exit', (_code, signal) => resolve(signal)))
@@ -532,7 +531,7 @@ describe('a worker’s connections', () => {
     )
   })
 
-  test('keep a heartbeat going while a poll is slow', { timeout: 20_000 }, async () => {
+  test('keep a heartbeat going while a poll is slow', async () => {
     let end = () => {}
     const flow = new Flow({ slug: 'beats' }).step(
       { slug: 'work' },

@@ -94,7 +94,7 @@ test('two runners share the runs: each is executed once', async () => {
   const both = [runner([simple], { concurrency: 2 }), runner([simple], { concurrency: 2, adapter: await connect() })]
   await Promise.all(both.map(({ runner: each }) => each.start()))
   const ended = () => both.flatMap(({ log }) => log.names()).filter((name) => name === 'run.ended').length
-  await vi.waitFor(() => expect(ended()).toBe(20), { timeout: 20_000 })
+  await vi.waitFor(() => expect(ended()).toBe(20), { timeout: 60_000 })
   for (const runId of runIds) {
     expect((await eventsOf(runId)).filter((event) => event === 'node_start double')).toHaveLength(1)
   }
@@ -206,7 +206,9 @@ test('heartbeats keep a lease for as long as its run goes on', async () => {
   for (let beat = 0; beat < 3; beat++) {
     await advance(TTL_MS - 1)
     const { lastHeartbeat } = (await adapter.readRun(runId))!
-    await vi.waitFor(async () => expect((await adapter.readRun(runId))!.lastHeartbeat).not.toBe(lastHeartbeat))
+    await vi.waitFor(async () => expect((await adapter.readRun(runId))!.lastHeartbeat).not.toBe(lastHeartbeat), {
+      timeout: 60_000,
+    })
     expect(await adapter.expireOldLeases(SWEEP)).toEqual([])
   }
   release.resolve()
@@ -250,7 +252,7 @@ test('a run that breaks before its end is renewed no longer', async () => {
   await first.start()
   await log.seen('run.not_opened')
   const count = beats.length
-  await vi.waitFor(() => expect(beats.length).toBeGreaterThan(count + 1))
+  await vi.waitFor(() => expect(beats.length).toBeGreaterThan(count + 1), { timeout: 60_000 })
   expect(beats.slice(count + 1).flat()).toEqual([])
   expect(await adapter.readRun(runId)).toMatchObject({ claimState: 'claimed', leasedBy: first.runnerId })
 })

@@ -9,6 +9,7 @@ import { Flow } from '@starflow/dsl'
 import { resolveDenoBinary } from '@starflow/local'
 import Database from 'libsql'
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
+import { COMPILED } from '../../../tests/support/compiled.ts'
 import { LocalWorkflowStateAdapter } from '../src/adapters/local/index.ts'
 import { StateDatabase } from '../src/adapters/local/state-database.ts'
 import { openStateFile } from '../src/adapters/local/state-file.ts'
@@ -41,7 +42,7 @@ async function open(path: string): Promise<LocalWorkflowStateAdapter> {
 const PROGRAM = fileURLToPath(new URL('./support/state-file-process.ts', import.meta.url))
 
 function inNode(...args: string[]): LineProcess {
-  const started = startLineProcess(execPath, ['--import', 'tsx', PROGRAM, ...args])
+  const started = startLineProcess(execPath, [...COMPILED, PROGRAM, ...args])
   processes.push(started)
   return started
 }
@@ -222,7 +223,7 @@ describe('a file that cannot be used', () => {
   })
 })
 
-describe('processes that share a state file', { timeout: 120_000 }, () => {
+describe('processes that share a state file', () => {
   test('may open a new one at the same time', async () => {
     const path = newPath()
     const opening = Array.from({ length: 4 }, () => inNode('open', path))

@@ -17,7 +17,7 @@ export {
 } from './platform/local-platform.ts'
 export { applyMigrations, type Migration, readMigrations } from './platform/migrations.ts'
 export type { PlatformPorts } from './platform/ports.ts'
-export type { PostgresMajor } from './postgres/binaries.ts'
+export { DEFAULT_POSTGRES_MAJOR, POSTGRES_MAJORS, type PostgresMajor } from './postgres/binaries.ts'
 export { cloneDatabase, dropDatabase } from './postgres/clone-database.ts'
 export { preparePlatform } from './postgres/prepare-platform.ts'
 export type { LoginRole } from './postgres/server-secrets.ts'

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { COMPILED } from '../../../tests/support/compiled.ts'
 import { isAlive } from '../../../tests/support/is-alive.ts'
 import { startFunctions } from './support/functions-host.ts'
 import { temporaryFolder, writeFile } from './support/temporary-folder.ts'
@@ -82,7 +83,7 @@ const host = new FunctionsHost({
 const gateway = new Gateway({ functions: () => host, health: () => ({}) })
 gateway.start().then((api) => fetch('http://127.0.0.1:' + api + '/functions/v1/a'))`,
   )
-  const host = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), join(folder, 'host.ts')], {
+  const host = spawn(process.execPath, [...COMPILED, join(folder, 'host.ts')], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   onTestFinished(() => void host.kill('SIGKILL'))
@@ -90,5 +91,5 @@ gateway.start().then((api) => fetch('http://127.0.0.1:' + api + '/functions/v1/a
   const pid = Number(line)
   expect(isAlive(pid)).toBe(true)
   host.kill('SIGKILL')
-  await vi.waitUntil(() => !isAlive(pid), { timeout: 40_000, interval: 20 })
+  await vi.waitUntil(() => !isAlive(pid), { timeout: 60_000, interval: 20 })
 })

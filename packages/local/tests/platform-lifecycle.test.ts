@@ -10,7 +10,7 @@ import { startPlatform } from './support/platform.ts'
 import { temporaryFolder } from './support/temporary-folder.ts'
 
 const ENV_FUNCTION = 'Deno.serve(() => Response.json(Deno.env.toObject()))'
-const POLL = { timeout: 10_000, interval: 20 }
+const POLL = { timeout: 60_000, interval: 20 }
 
 function client(url: string) {
   const sql = postgres(url, { max: 2, onnotice: () => {} })

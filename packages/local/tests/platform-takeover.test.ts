@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
 import postgres from 'postgres'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { COMPILED } from '../../../tests/support/compiled.ts'
 import { isAlive } from '../../../tests/support/is-alive.ts'
 import { findPostgres } from '../src/postgres/start-postgres.ts'
 import { startPlatform } from './support/platform.ts'
@@ -30,7 +31,7 @@ createLocalPlatform({
   console.log(JSON.stringify({ ports: platform.ports, isolate: platform.functions.isolates()[0].pid }))
 })`,
   )
-  const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), join(folder, 'platform.ts')], {
+  const child = spawn(process.execPath, [...COMPILED, join(folder, 'platform.ts')], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   onTestFinished(() => {
@@ -53,7 +54,7 @@ createLocalPlatform({
   const sql = postgres(platform.databaseUrl, { max: 1 })
   onTestFinished(() => sql.end({ timeout: 1 }))
   expect(await sql`select answer from kept`).toEqual([{ answer: 42 }])
-  await vi.waitUntil(() => !isAlive(isolate), { timeout: 5_000 })
+  await vi.waitUntil(() => !isAlive(isolate), { timeout: 60_000 })
 })
 
 test('a second platform on the same data folder is refused, changes nothing there, and the first one goes on', async () => {
@@ -76,7 +77,9 @@ test('two folders with the same last ports start at the same time: the ports go 
   }
   const first = start()
   // It has looked at the ports, and has yet to make its database before it takes them.
-  await vi.waitUntil(() => readdirSync(first.dataDir).some((name) => name.startsWith('.postgres-draft')))
+  await vi.waitUntil(() => readdirSync(first.dataDir).some((name) => name.startsWith('.postgres-draft')), {
+    timeout: 60_000,
+  })
   const both = await Promise.all([first.started, start().started])
   for (const name of ['database', 'api'] as const) {
     const ports = both.map(({ platform }) => platform.ports[name])

@@ -17,13 +17,14 @@ import {
   startPostgres,
 } from '@starflow/local'
 import postgres from 'postgres'
-import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, describe, expect, inject, onTestFinished, test, vi } from 'vitest'
+import { COMPILED } from '../../../tests/support/compiled.ts'
 import { ensureDataFolder } from '../src/postgres/data-folder.ts'
 import { takeDataFolder } from '../src/postgres/data-folder-owner.ts'
 import { processIdentity } from '../src/postgres/process-identity.ts'
 import { serverUser } from '../src/postgres/server-user.ts'
 
-const MAJOR = process.env.PG === '15' ? 15 : 17
+const MAJOR = inject('testServer').major
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const HOLD_POSTGRES = fileURLToPath(new URL('./fixtures/hold-postgres.ts', import.meta.url))
 
@@ -49,7 +50,7 @@ async function start(more: Partial<StartPostgresOptions> = {}): Promise<Postgres
 
 /** A process of its own that has started a server. It does not end by itself. */
 async function startInOtherProcess(given: StartPostgresOptions) {
-  const child = spawn(process.execPath, ['--import', 'tsx', HOLD_POSTGRES, JSON.stringify(given)], {
+  const child = spawn(process.execPath, [...COMPILED, HOLD_POSTGRES, JSON.stringify(given)], {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -277,7 +278,7 @@ describe('a pid file that names another process by now', () => {
     const text = fs.readFileSync(file, 'utf8')
     await other.kill()
     process.kill(other.pid, 'SIGQUIT')
-    await expect.poll(() => processIdentity(other.pid), { timeout: 20_000 }).toBeUndefined()
+    await expect.poll(() => processIdentity(other.pid), { timeout: 60_000 }).toBeUndefined()
     fs.writeFileSync(file, text.replace(/^\d+/, String(pid)))
     return given
   }

@@ -178,12 +178,11 @@ describe('the database', () => {
       select from pg_stat_activity
       where datname = current_database() and application_name = 'rest' and query like '%"sleep"%' and state = 'active'`
     await expect.poll(async () => (await sleeping()).length).toBe(1)
-    const begun = performance.now()
     await api.gateway.stop()
     await api.gateway.stop()
-    expect(performance.now() - begun).toBeLessThan(3_000)
-    await running
-    await expect.poll(async () => (await sleeping()).length, { timeout: 5_000 }).toBe(0)
+    const outcome = await running
+    expect(outcome instanceof Error ? outcome.name : (outcome as { status: number }).status).not.toBe(200)
+    await expect.poll(async () => (await sleeping()).length, { timeout: 60_000 }).toBe(0)
     await expect(fetch(`${api.url}/rest/v1/`)).rejects.toThrow()
   })
 })

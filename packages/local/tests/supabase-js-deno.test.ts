@@ -52,7 +52,7 @@ beforeAll(async () => {
     problems.set(title, problem)
   }
   expect(problems.size, complaints).toBeGreaterThan(0)
-}, 120_000)
+})
 
 describe('supabase-js in Deno', () => {
   test.each([...restChecks, ...realtimeChecks])('$title', ({ title }) => {

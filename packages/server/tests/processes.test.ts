@@ -96,7 +96,7 @@ describe('an edge and a runner on one database', async () => {
     expect(run.output).toEqual({ work: 'done by heir' })
     heir.child.kill('SIGTERM')
     expect(await heir.ended).toBe(0)
-  }, 120_000)
+  })
 
   test('a runner with a pool claims its pool and what has none; without one, only what has none', async () => {
     const pooled = await processes.start('runner', { STARFLOW_SERVICE_ID: 'pooled', STARFLOW_RUNNER_POOL: 'gpu' })

@@ -62,7 +62,7 @@ describe('a runner that is killed while an external worker has a job of its run'
     }
     heir.child.kill('SIGTERM')
     expect(await heir.ended).toBe(0)
-  }, 90_000)
+  })
 
   test('and whose run is cancelled meanwhile: the worker is told to stop, and its result is refused', async () => {
     const runner = await processes.start('runner', { STARFLOW_SERVICE_ID: 'dies-too' })
@@ -75,5 +75,5 @@ describe('a runner that is killed while an external worker has a job of its run'
     const late = await report(job, 'complete', { result: 'late' })
     expect(late).toMatchObject({ status: 409, body: { error: { code: 'SF943', hint: expect.any(String) } } })
     expect((await edge.api.get(`/api/runs/${runId}`)).body).toMatchObject({ status: 'cancelled', output: null })
-  }, 60_000)
+  })
 })

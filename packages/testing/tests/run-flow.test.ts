@@ -65,7 +65,7 @@ describe('runFlow', () => {
     expect(report.steps.charge.calls.map(({ attempt }) => attempt)).toEqual([1, 2, 3])
     // 10 × 2^1 and 10 × 2^2 seconds.
     expect(report.elapsedMs).toBeGreaterThanOrEqual(60_000)
-    expect(performance.now() - began).toBeLessThan(report.elapsedMs / 2)
+    expect(performance.now() - began).toBeLessThan(report.elapsedMs)
   })
 
   test('a delay of days, for which a runner gives its run back, passes as well', async () => {

@@ -96,7 +96,7 @@ test('a failed attempt is told with its message, the place in the project and th
   })
   const failed = { level: 'warn', event: 'task.failed', runId: RUN, taskIndex: 0, attempt: 1 }
   worker({ ...failed, errorName: 'RangeError', errorMessage: 'too dear' })
-  await vi.waitUntil(() => lines.length > 0)
+  await vi.waitUntil(() => lines.length > 0, { timeout: 60_000 })
   expect(lines).toEqual([
     'price  ERROR failed: RangeError: too dear  (run 01a2b3c4…, attempt 1)',
     '  at _flows/orders.ts:12:5',
@@ -171,7 +171,7 @@ test('workers that never come back do not keep the others from being told', asyn
   const { lines, listening, reloaded } = startLog()
   reloaded('one', 'two')
   listening('one')
-  await vi.waitUntil(() => lines.length > 0)
+  await vi.waitUntil(() => lines.length > 0, { timeout: 60_000 })
   expect(lines[0]).toContain('1 worker restarted')
 })
 

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Sql } from 'postgres'
+import { STARFLOW } from '../../../../tests/support/compiled.ts'
 
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
 
@@ -42,7 +43,7 @@ export async function follow(
   }
   const [npx, starflow, ...args] = command.text.split(/\s+/)
   if (npx !== 'npx' || starflow !== 'starflow') throw new Error(`the page says to run: ${command.text}`)
-  const child = spawn(process.execPath, [`${ROOT}/packages/cli/bin/starflow.mjs`, ...args], {
+  const child = spawn(process.execPath, [...STARFLOW, ...args], {
     cwd: at.projectDir,
     env: { ...process.env, ...at.env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,8 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
-
-const STARFLOW = fileURLToPath(new URL('../../bin/starflow.mjs', import.meta.url))
+import { STARFLOW } from '../../../../tests/support/compiled.ts'
 
 /** What decides where runs are kept: a test says it itself. */
 const STORE_VARIABLES = /^(SUPABASE_|STARFLOW_|DATABASE_URL$|npm_command$)/
@@ -29,7 +27,7 @@ export function startStarflow(
 ): StarflowProcess {
   const inherited = Object.entries(process.env).filter(([name]) => !STORE_VARIABLES.test(name))
   const env = { ...Object.fromEntries(inherited), ...options.env }
-  const child = spawn(process.execPath, [STARFLOW, ...args], { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [...STARFLOW, ...args], { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] })
   child.stdin.end(options.stdin ?? '')
   const lines: string[] = []
   const stdout: string[] = []

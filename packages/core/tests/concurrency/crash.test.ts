@@ -121,7 +121,7 @@ test('what was accepted before the server crashed in mid-load is there afterward
   expect(await sql`select distinct status from pgflow.runs`).toEqual([{ status: 'completed' }])
   await expectAllWell(sql, { accepted })
   expect(server.log()).not.toContain('deadlock detected')
-}, 90_000)
+})
 
 /** The server went away, or said that it does. */
 function isCrash(error: unknown): boolean {

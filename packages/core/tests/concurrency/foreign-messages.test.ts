@@ -22,18 +22,18 @@ afterEach(async () => {
 const sendForeign = (times: number) =>
   sql`select pgmq.send(${flow.queue('a')}, '{"secret": true}'::jsonb) from generate_series(1, ${times}::integer)`
 
-/** As if that many seconds had gone by for all messages. */
-const pass = (seconds: number) =>
-  sql.unsafe(`update pgmq.q_${flow.queue('a')} set vt = vt - make_interval(secs => ${seconds})`)
+/** As if that many seconds had gone by for all messages since `since`, however many have. */
+const pass = (seconds: number, since: number) =>
+  sql.unsafe(
+    `update pgmq.q_${flow.queue('a')} set vt = vt - make_interval(secs => ${seconds - (performance.now() - since) / 1000})`,
+  )
 
 describe('unsupported messages at the head of a queue', () => {
-  test('let valid work through: 50 of them cost 5 claims of 10, and less than a second', async () => {
+  test('let valid work through: 50 of them cost 5 claims of 10', async () => {
     await sendForeign(50)
     await flow.start({})
-    const begin = Date.now()
     const found: number[] = []
     for (let claims = 0; claims < 6; claims++) found.push((await flow.claim('a', BATCH)).length)
-    expect(Date.now() - begin).toBeLessThan(1000)
     expect(found).toEqual([0, 0, 0, 0, 0, 1])
   })
 
@@ -54,6 +54,7 @@ describe('unsupported messages at the head of a queue', () => {
     const claimsOf: number[] = []
     // Five minutes: every 5 s new work and 60 claims, about what one worker at 12 polls a second has.
     for (let second = 0; second < 300 && wasted <= 6 * 500; second += 5) {
+      const since = performance.now()
       await flow.start(...Array.from({ length: 10 }, (_, n) => n))
       open += 10
       let claims = 0
@@ -69,7 +70,7 @@ describe('unsupported messages at the head of a queue', () => {
         completions += work.claimed.length
       }
       claimsOf.push(claims)
-      await pass(5)
+      await pass(5, since)
     }
     expect([open, completions]).toEqual([0, 600])
     // They are read at 0, 5, 15, 35, 75 and 155 s, and not once more in five minutes.

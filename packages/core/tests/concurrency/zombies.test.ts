@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, expect, test } from 'vitest'
+import { COMPILED } from '../../../../tests/support/compiled.ts'
 import { testDatabase } from '../../../../tests/support/test-database.ts'
 import { CompiledFlow, completed, failed } from '../support/compiled-flow.ts'
 import { expectAllWell } from '../support/oracle.ts'
@@ -41,7 +42,7 @@ async function stoppedWorker(flow: CompiledFlow) {
   const workerId = await flow.register(randomUUID())
   const child = spawn(
     process.execPath,
-    ['--import', 'tsx', SCRIPT, database.url, flow.queue('a'), flow.slug, 'a', workerId],
+    [...COMPILED, SCRIPT, database.url, flow.queue('a'), flow.slug, 'a', workerId],
     { stdio: ['pipe', 'pipe', 'inherit'] },
   )
   processes.push(child)

@@ -18,7 +18,7 @@ beforeAll(async () => {
     insert into starflow.workflow_runs (template_id, definition_id, status, claim_state, runner_pool, queued_at, available_at)
     select 'orders', ${definitionId}, 'queued', 'queued', case when n % 2 = 0 then 'gpu' end, now() - n * interval '1 second', now()
     from generate_series(1, 2000) n`
-}, 60_000)
+})
 
 /** What this connection has read of the table of runs, by sequential scans and by each index. */
 async function reads(): Promise<{ seqScans: number; rows: number; claimScans: number }> {

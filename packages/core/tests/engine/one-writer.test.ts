@@ -82,4 +82,4 @@ test('whatever runners and sweeps do at once, a run is written by one claim afte
     expect([run.claim_attempts, run.output]).toEqual([claims, claims])
   }
   expect(refusals, 'a runner that was late has been refused').toBeGreaterThan(0)
-}, 60_000)
+})

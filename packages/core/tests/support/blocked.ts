@@ -3,7 +3,7 @@ import type { Sql } from 'postgres'
 
 /** Waits until a connection of this application name waits for a lock, so that an order of events is seen, not hoped for. */
 export async function untilBlocked(sql: Sql, applicationName: string): Promise<void> {
-  const deadline = Date.now() + 10_000
+  const deadline = Date.now() + 60_000
   while (Date.now() < deadline) {
     const rows = await sql`
       select from pg_stat_activity where datname = current_database() and application_name = ${applicationName}

@@ -11,7 +11,7 @@ test('the files of the page are there after the first call, whoever calls at the
   const page = readFileSync(join(folder, 'index.html'), 'utf8')
   expect(page).toMatch(/<script type="module"[^>]* src="\/assets\/[^"]+\.js"><\/script>/)
   expect(page).not.toMatch(/<style|<script>|\sstyle=|\son\w+=/)
-}, 60_000)
+})
 
 test('the page is built for those who use it, whatever the process that asks for it is', async () => {
   expect(process.env.NODE_ENV).toBe('test')
@@ -20,7 +20,7 @@ test('the page is built for those who use it, whatever the process that asks for
   const texts = scripts.map((name) => readFileSync(join(assets, name), 'utf8'))
   // What React says where it is there to be developed with.
   expect(texts.filter((text) => text.includes('Download the React DevTools'))).toEqual([])
-}, 60_000)
+})
 
 test('before the first page is drawn, only what it needs is loaded: no graph is laid out there, and no input checked', async () => {
   const assets = join(await dashboardFiles(), 'assets')
@@ -44,7 +44,7 @@ test('before the first page is drawn, only what it needs is loaded: no graph is 
   }).toEqual({ react: true, graph: false, schema: false })
   // 416 kB when this was written, half of it React.
   expect(texts.reduce((sum, text) => sum + text.length, 0)).toBeLessThan(440_000)
-}, 60_000)
+})
 
 test('the name of a state of the sources changes with any of them, and not with a test', () => {
   const root = mkdtempSync(join(tmpdir(), 'starflow-sources-'))

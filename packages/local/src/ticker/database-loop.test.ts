@@ -16,7 +16,7 @@ test('a database that cannot be reached is told once, tried again with growing p
     if (times.length <= 4) throw new Error('no connection')
   }, 20)
   loop.start()
-  await vi.waitUntil(() => events.length === 2)
+  await vi.waitUntil(() => events.length === 2, { timeout: 60_000 })
   expect(events).toEqual([
     { type: 'ticker.database_lost', loop: 'test', message: 'no connection', retryInMs: 20 },
     { type: 'ticker.database_back', loop: 'test' },
@@ -36,12 +36,12 @@ test('a wake runs a pass at once, and one during a pass runs another right after
     })
   }, 60_000)
   loop.start()
-  await vi.waitUntil(() => passes === 1)
+  await vi.waitUntil(() => passes === 1, { timeout: 60_000 })
   loop.wake()
-  await vi.waitUntil(() => passes === 2)
+  await vi.waitUntil(() => passes === 2, { timeout: 60_000 })
   loop.wake()
   finish()
-  await vi.waitUntil(() => passes === 3)
+  await vi.waitUntil(() => passes === 3, { timeout: 60_000 })
 })
 
 test('start twice, stop before start and stop twice are fine, and stop waits for the pass that runs', async () => {
@@ -55,7 +55,7 @@ test('start twice, stop before start and stop twice are fine, and stop waits for
   await loop.stop()
   loop.start()
   loop.start()
-  await vi.waitUntil(() => passes > 0)
+  await vi.waitUntil(() => passes > 0, { timeout: 60_000 })
   await loop.stop()
   await loop.stop()
   expect([passes, isOver]).toEqual([1, true])

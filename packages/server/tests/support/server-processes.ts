@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterAll } from 'vitest'
+import { COMPILED } from '../../../../tests/support/compiled.ts'
 import { ApiClient } from './api-client.ts'
 import { type LogLine, OPERATOR_TOKEN, type TestStorage } from './test-servers.ts'
 import { until } from './until.ts'
@@ -32,7 +33,7 @@ export class ServerProcesses {
   }
 
   async start(role: 'edge' | 'runner' | 'both', env: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
-    const child = spawn(process.execPath, ['--import', 'tsx', PROGRAM, this.#folder], {
+    const child = spawn(process.execPath, [...COMPILED, PROGRAM, this.#folder], {
       env: {
         ...process.env,
         ...this.#storage.env,
