@@ -1,3 +1,8 @@
+import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import type { Sql } from 'postgres'
 import { afterAll, afterEach, beforeEach, describe, expect, inject, test, vi } from 'vitest'
 import { flakyProxy } from '../../../tests/support/flaky-proxy.ts'
@@ -8,16 +13,18 @@ import { withRunStore } from '../src/runs/run-store.ts'
 import { starflow } from './support/run-starflow.ts'
 import { SampleProject } from './support/sample-project.ts'
 
+const BIN = fileURLToPath(new URL('../bin/starflow.mjs', import.meta.url))
+
 /** Runs are kept behind an API, and handlers, or the list of runs on step queues, go to a database directly. */
 const database = await testDatabase()
 const other = await testDatabase()
 const proxy = await flakyProxy(database.url)
 const { supabaseUrl, serviceRoleKey } = await restGateway(database, ['public', 'starflow'])
-const project = new SampleProject({
-  'flows.ts': `
+const FLOW = `
     import { Flow } from '@starflow/dsl'
-    export const flow = new Flow({ slug: 'writes' }).step({ slug: 'write' }, (_, ctx) => ctx.sql\`select 1\`)`,
-})
+    export const flow = new Flow({ slug: 'writes' }).step({ slug: 'write' }, (_, ctx) => ctx.sql\`select 1\`)`
+// Named by hand, and where a server looks.
+const project = new SampleProject({ 'flows.ts': FLOW, 'supabase/functions/_flows/flows.ts': FLOW })
 const home = process.cwd()
 
 beforeEach(() => {
@@ -133,3 +140,45 @@ describe('SUPABASE_URL and SUPABASE_DB_URL', () => {
     expect(exitCode).toBe(0)
   })
 })
+
+test.each(['runner', 'both'])(
+  'a handler has ctx.sql under starflow server with the role %s as under starflow runner',
+  async (role) => {
+    const child = spawn(process.execPath, [BIN, 'server'], {
+      cwd: project.root,
+      env: {
+        ...process.env,
+        ...{ SUPABASE_URL: supabaseUrl, SUPABASE_SERVICE_ROLE_KEY: serviceRoleKey, SUPABASE_DB_URL: database.url },
+        ...{
+          STARFLOW_ROLE: role,
+          STARFLOW_PORT: '0',
+          STARFLOW_API_TOKEN: role === 'both' ? 'the-operators-token-of-this-test' : '',
+        },
+      },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const ended = once(child, 'close')
+    try {
+      const lines = createInterface({ input: child.stdout })
+      const runId = randomUUID()
+      for await (const line of lines) {
+        const { msg, runId: about, end } = JSON.parse(line) as { msg: string; runId?: string; end?: string }
+        if (msg === 'started') {
+          await database.sql`
+          select starflow.enqueue_run(${runId}, 'writes', 'celestial', 'prod', 'null'::jsonb, d.id)
+          from starflow.workflow_definitions d where d.flow_slug = 'writes'`
+        }
+        if (msg === 'run.ended' && about === runId) {
+          expect(end).toBe('success')
+          break
+        }
+      }
+      const [run] = await database.sql`select status, output from starflow.workflow_runs where id = ${runId}`
+      expect(run).toMatchObject({ status: 'success', output: { write: [{ '?column?': 1 }] } })
+    } finally {
+      child.kill('SIGTERM')
+      await ended
+    }
+  },
+  120_000,
+)
