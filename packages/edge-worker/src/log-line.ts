@@ -26,7 +26,9 @@ export function writeToConsole(line: string, level: LogLevel): void {
 
 /** A handler's own error text may repeat its input; it stands in the database. */
 function withoutErrorMessage(event: WorkerEvent): WorkerEvent {
-  return event.event === 'task.failed' ? { ...event, errorMessage: undefined } : event
+  if (event.event !== 'task.failed') return event
+  const { errorMessage: _, ...rest } = event
+  return rest
 }
 
 function jsonLine(event: WorkerEvent): string {

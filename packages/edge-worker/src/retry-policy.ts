@@ -36,7 +36,8 @@ export function resolveRetryPolicy(config: unknown): { policy: RetryPolicy; prob
       problems.push(`"retry.${key}" is not an option; the options are strategy, limit, baseDelay, maxDelay.`)
     }
   }
-  const strategy = given.strategy ?? 'exponential'
+  const { strategy: givenStrategy } = given
+  const strategy = givenStrategy ?? 'exponential'
   if (strategy !== 'exponential' && strategy !== 'fixed') {
     problems.push(`"retry.strategy" must be 'exponential' or 'fixed'.`)
   }

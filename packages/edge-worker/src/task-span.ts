@@ -57,6 +57,7 @@ export class TaskSpans {
 /** Says how an attempt ended, and ends its span. */
 export function endTaskSpan(span: OpenSpan, outcome: TaskOutcome): void {
   if (outcome.kind === 'release') span.set({ 'starflow.outcome': 'released' })
+  else if (outcome.kind === 'lost') span.set({ 'starflow.outcome': 'lost' })
   else if (outcome.kind === 'settled') span.set({ 'starflow.outcome': outcome.accepted ? 'completed' : 'refused' })
   else if (outcome.report.status === 'completed') span.set({ 'starflow.outcome': 'completed' })
   else {

@@ -106,14 +106,15 @@ export function resolveWorkerConfig(config: WorkerConfig = {}): {
       )
     }
   }
-  const raisedPollLimit =
-    given.maxPollIntervalMs === undefined && (numbers.pollIntervalMs ?? 0) > DEFAULT_MAX_POLL_INTERVAL_MS
-  if (raisedPollLimit) numbers.maxPollIntervalMs = numbers.pollIntervalMs
-  else if ((numbers.pollIntervalMs ?? 0) > (numbers.maxPollIntervalMs ?? Number.POSITIVE_INFINITY)) {
+  const { maxPollIntervalMs, onUnsupportedMessage: policy } = given
+  const onUnsupportedMessage = policy ?? 'skip'
+  const { pollIntervalMs = 0 } = numbers
+  if (maxPollIntervalMs === undefined && pollIntervalMs > DEFAULT_MAX_POLL_INTERVAL_MS) {
+    numbers.maxPollIntervalMs = pollIntervalMs
+  } else if (pollIntervalMs > (numbers.maxPollIntervalMs ?? Number.POSITIVE_INFINITY)) {
     problems.push('"maxPollIntervalMs" must not be below "pollIntervalMs".')
   }
 
-  const onUnsupportedMessage = given.onUnsupportedMessage ?? 'skip'
   if (onUnsupportedMessage !== 'skip' && onUnsupportedMessage !== 'halt') {
     problems.push(`"onUnsupportedMessage" must be 'skip' or 'halt', not ${shown(onUnsupportedMessage)}.`)
   }

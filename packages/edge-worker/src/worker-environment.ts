@@ -33,7 +33,8 @@ type Env = Readonly<Record<string, string>>
 export function readEnvironment(env: Env): WorkerEnvironment {
   const serviceRoleKey = first(env, 'serviceRoleKey')
   const dedicatedSecret = first(env, 'dedicatedSecret')
-  const isHosted = Boolean(env.DENO_DEPLOYMENT_ID || env.SB_REGION)
+  const { DENO_DEPLOYMENT_ID, SB_REGION } = env
+  const isHosted = Boolean(DENO_DEPLOYMENT_ID || SB_REGION)
   const logFormat = first(env, 'logFormat')
   const logLevel = first(env, 'logLevel')
   return {

@@ -7,15 +7,16 @@ export function denoPlatform(): Platform {
   if (Deno === undefined) throw new Error('This is not Deno.')
   const bootedAt = performance.now()
   const env = Object.freeze(Deno.env.toObject())
+  const { STARFLOW_WALL_CLOCK_MS, STARFLOW_FUNCTION_NAME } = env
   return {
     name: 'deno',
     startMode: 'http',
     env,
-    wallClockMs: wallClock(env.STARFLOW_WALL_CLOCK_MS, null),
+    wallClockMs: wallClock(STARFLOW_WALL_CLOCK_MS, null),
     drainTimeoutMs: 0,
     ageMs: () => performance.now() - bootedAt,
     cpuMs: () => null,
-    functionName: (request) => env.STARFLOW_FUNCTION_NAME || firstPathSegment(request),
+    functionName: (request) => STARFLOW_FUNCTION_NAME || firstPathSegment(request),
     onShutdown: (listener) =>
       denoGlobals.addEventListener?.('beforeunload', (event) => listener(String(event.detail?.reason ?? 'unload'))),
     extendLifetime: () => {},

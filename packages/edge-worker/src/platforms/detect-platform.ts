@@ -11,7 +11,8 @@ export function detectPlatform(): Platform {
   if (denoGlobals.EdgeRuntime !== undefined && denoGlobals.Deno !== undefined) return supabaseEdgePlatform()
   if (denoGlobals.Deno !== undefined) return denoPlatform()
   // After Deno, which has a process of this shape too.
-  if (nodeProcess?.versions?.node !== undefined) return nodePlatform(nodeProcess)
+  const { node } = nodeProcess?.versions ?? {}
+  if (node !== undefined) return nodePlatform(nodeProcess)
   throw new StarflowError({
     code: 'SF401',
     message: 'EdgeWorker does not know this platform.',

@@ -20,6 +20,8 @@ export function nodePlatform(proc: NodeProcess | undefined = nodeProcess): Platf
   const env = Object.freeze(
     Object.fromEntries(Object.entries(proc.env).filter((entry): entry is [string, string] => entry[1] !== undefined)),
   )
+  const { STARFLOW_DRAIN_TIMEOUT_MS, STARFLOW_FUNCTION_NAME } = env
+  const { bun } = proc.versions
   const lifetimes = new Set<Promise<unknown>>()
 
   const settled = async (): Promise<void> => {
@@ -28,17 +30,17 @@ export function nodePlatform(proc: NodeProcess | undefined = nodeProcess): Platf
   }
 
   return {
-    name: proc.versions.bun === undefined ? 'node' : 'bun',
+    name: bun === undefined ? 'node' : 'bun',
     startMode: 'process',
     env,
     wallClockMs: null,
-    drainTimeoutMs: drainTimeout(env.STARFLOW_DRAIN_TIMEOUT_MS),
+    drainTimeoutMs: drainTimeout(STARFLOW_DRAIN_TIMEOUT_MS),
     ageMs: () => performance.now() - bootedAt,
     cpuMs: () => {
       const { user, system } = proc.cpuUsage(usageAtBoot)
       return (user + system) / MICROSECONDS_PER_MS
     },
-    functionName: () => env.STARFLOW_FUNCTION_NAME || scriptName(proc.argv[1]),
+    functionName: () => STARFLOW_FUNCTION_NAME || scriptName(proc.argv[1]),
     onShutdown: (listener) => {
       let isTold = false
       const onSignal = (signal: string) => {

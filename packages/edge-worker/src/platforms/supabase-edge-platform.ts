@@ -9,10 +9,11 @@ import { denoPlatform, wallClock } from './deno-platform.ts'
  */
 export function supabaseEdgePlatform(): Platform {
   const deno = denoPlatform()
+  const { STARFLOW_WALL_CLOCK_MS } = deno.env
   return {
     ...deno,
     name: 'supabase-edge',
-    wallClockMs: wallClock(deno.env.STARFLOW_WALL_CLOCK_MS, DEFAULT_WALL_CLOCK_MS),
+    wallClockMs: wallClock(STARFLOW_WALL_CLOCK_MS, DEFAULT_WALL_CLOCK_MS),
     extendLifetime: (promise) => {
       // A rejection given to waitUntil counts as unhandled.
       denoGlobals.EdgeRuntime?.waitUntil(promise.catch(() => {}))
