@@ -246,7 +246,7 @@ test('starflow runners tells the runners, what they hold, and what none of them 
   const { runners, leases, unserved } = JSON.parse(stdout)
   expect([runners, leases]).toEqual([[], []])
   expect(unserved.at(-1)).toEqual({
-    ...{ runId, flow: 'reports', pool: null, queuedAt: expect.any(String), reason: 'no_runner' },
+    ...{ runId, flow: 'reports', pool: null, queuedAt: expect.any(String), reason: 'no_runner', detail: null },
   })
   expect((await starflow('runners')).stdout).toContain('no runner lives')
 })

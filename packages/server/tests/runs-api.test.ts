@@ -52,7 +52,14 @@ describe.each<Substrate>(['sqlite', 'supabase'])('runs on runners, kept on %s', 
     const { body } = await shop.post('/api/runs', { flow: 'greetV1', input: { name: 'Ed' }, pool: 'gpu' })
     const { body: unserved } = await shop.get('/api/runners/unserved')
     expect(unserved.runs).toEqual([
-      { runId: body.runId, flow: 'greetV1', pool: 'gpu', queuedAt: expect.any(String), reason: 'other_pool' },
+      {
+        runId: body.runId,
+        flow: 'greetV1',
+        pool: 'gpu',
+        queuedAt: expect.any(String),
+        reason: 'other_pool',
+        detail: null,
+      },
     ])
     expect((await shop.get('/api/runners')).body.runners).toMatchObject([{ pool: null, isLive: true, capacity: 10 }])
   })
