@@ -215,7 +215,9 @@ function showReady(
   output.line(
     tookMs === undefined ? 'Ready, but not every worker has started yet.' : `Ready in ${formatDuration(tookMs)}.`,
   )
-  output.line('A change in the functions folder restarts the workers; Ctrl-C stops everything.\n')
+  output.line('A change in the functions folder restarts the workers; Ctrl-C stops everything.')
+  // Said before it can happen: an edit is all that it takes.
+  output.line('Another shape of a flow deletes the runs that its old one has on this computer.\n')
   output.line('Start a run in the dashboard, under Flows, or in SQL (the second argument is its input):')
   const query = `select run_id, status from pgflow.start_flow('${flowSlugs[0]}', '{}')`
   output.line(`psql "${platform.databaseUrl}" -c "${query}"`)
