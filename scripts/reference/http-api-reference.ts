@@ -68,7 +68,7 @@ Served by a process whose role is \`edge\` or \`both\`, which describes it at \`
 const ACCESS = `| access | who may call it |
 |---|---|
 | public | anybody |
-| caller | whoever has a good token; what it shows is the same for all |
+| caller | whoever has a good token |
 | scope | a token; about one workspace, or every one where the operator says \`*\` |
 | workspace | a token; about exactly one workspace |
 | operator | the operator alone |

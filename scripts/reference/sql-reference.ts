@@ -128,6 +128,7 @@ const TOPICS: Readonly<Record<string, readonly string[]>> = {
   ),
   'The server': starflow(
     ...['database_id', 'create_api_token', 'find_api_token', 'list_api_tokens', 'revoke_api_token'],
+    ...['end_session', 'has_session_ended'],
     ...['start_queue_run', 'list_queue_runs', 'queue_run_steps', 'queue_run_tasks', 'queue_run_events', 'metrics'],
     ...['look_for_problems', 'take_alert_messages', 'settle_alert_message', 'prune_alerts'],
     ...[

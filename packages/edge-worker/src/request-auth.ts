@@ -14,8 +14,8 @@ export async function isAuthorised(request: Request, secrets: readonly string[])
 }
 
 function bearerToken(header: string | null): string | null {
-  const match = header?.match(/^Bearer\s+(.*\S)\s*$/i)
-  return match?.[1] ?? null
+  // No regex over the token: what is asked before anybody is known costs no more than its length.
+  return header !== null && /^bearer\s/i.test(header) ? header.slice(6).trim() : null
 }
 
 function isPresent(value: string | null): value is string {

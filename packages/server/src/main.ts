@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { hostname } from 'node:os'
 import { dashboardFiles } from '@starflow/dashboard'
 import type { AnyFlow } from '@starflow/dsl'
 import {
@@ -135,7 +134,7 @@ async function compose(
   const { store, queues, databaseId } = storage
   const tracing = traced?.tracing
   const { adapter, mirror } = await openMirror(config, storage, log)
-  const runnerId = `${config.serviceId}@${hostname()}-${randomUUID().slice(0, 8)}`
+  const runnerId = `${config.serviceId}-${randomUUID().slice(0, 8)}`
   const waitHost = createWaitHost(config.waitTokenKeys, options.waitListeners ?? [], log)
   const served = await serveFlows(options.flows, new Engine({ adapter, waitHost, runnerId }))
   for (const [flow, { code, message, hint }] of served.refusals) {

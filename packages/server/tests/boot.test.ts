@@ -74,7 +74,7 @@ describe('without SUPABASE_DB_URL a server', async () => {
     const { status, body } = await shop.post('/api/runs', start)
     expect([status, body.error.code]).toEqual([409, 'SF910'])
     expect(body.error.hint).toContain('SUPABASE_DB_URL')
-    expect((await shop.get('/api/queues')).body).toEqual({ queues: [] })
+    expect((await server.operator.get('/api/queues')).body).toEqual({ queues: [] })
     expect(await flow.start({ name: 'sql' })).toHaveLength(1)
     const every = server.operator.with({ 'starflow-workspace': '*' })
     const { runs } = (await every.get('/api/runs')).body

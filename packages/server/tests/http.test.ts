@@ -14,7 +14,8 @@ mkdirSync(join(files, 'assets'))
 writeFileSync(join(files, 'index.html'), '<title>dashboard</title>')
 writeFileSync(join(files, 'assets/app.js'), 'app()')
 
-const server = await testServer(await testStorage('sqlite'), {
+const storage = await testStorage('sqlite')
+const server = await testServer(storage, {
   STARFLOW_DASHBOARD_DIR: files,
   // Each test is a client of its own, as far as failed attempts go.
   STARFLOW_TRUSTED_PROXIES: '1',
@@ -161,10 +162,11 @@ describe('failed authentication', () => {
 })
 
 describe('a sign-in', () => {
-  const signIn = async (headers: Record<string, string> = {}) => {
-    const answer = await server.nobody.with(headers).post('/api/session', { token })
+  const signIn = async (headers: Record<string, string> = {}, secret = token) => {
+    const answer = await server.nobody.with(headers).post('/api/session', { token: secret })
     const cookie = answer.headers.get('set-cookie')!
-    return { answer, cookie, browser: server.nobody.with({ cookie: cookie.split(';')[0]! }) }
+    const atAnother = (edge: { nobody: ApiClient }) => edge.nobody.with({ cookie: cookie.split(';')[0]! })
+    return { answer, cookie, browser: atAnother(server), atAnother }
   }
 
   test('gives a cookie that scripts cannot read and other sites cannot send', async () => {
@@ -208,11 +210,24 @@ describe('a sign-in', () => {
     expect((await guesser.post('/api/session/link', { code: unused })).status).toBe(429)
   })
 
-  test('is over when it was signed out of, as far as the browser goes', async () => {
-    const { browser } = await signIn()
-    const { status, headers } = await browser.with({ 'starflow-request': '1' }).send('DELETE', '/api/session')
-    expect(status).toBe(200)
-    expect(headers.get('set-cookie')).toMatch(/^starflow_session=;.*Expires=Thu, 01 Jan 1970/)
+  test('is over for every copy of its cookie and at every edge when it was signed out of, and others go on', async () => {
+    const another = await testServer(storage)
+    for (const secret of [token, OPERATOR_TOKEN]) {
+      const [{ browser, atAnother }, other] = await Promise.all([signIn({}, secret), signIn({}, secret)])
+      expect((await atAnother(another).get('/api/session')).status).toBe(200)
+      const { status, headers } = await browser.with({ 'starflow-request': '1' }).send('DELETE', '/api/session')
+      expect(status).toBe(200)
+      expect(headers.get('set-cookie')).toMatch(/^starflow_session=;.*Expires=Thu, 01 Jan 1970/)
+      expect((await browser.get('/api/session')).body.error.code).toBe('SF903')
+      expect((await atAnother(another).get('/api/session')).body.error.code).toBe('SF903')
+      expect((await other.browser.get('/api/session')).status).toBe(200)
+    }
+  })
+
+  test('is kept to TLS by the browser once it came over TLS, and only then', async () => {
+    const hsts = async (headers: Record<string, string>) =>
+      (await server.nobody.with(headers).get('/health')).headers.get('strict-transport-security')
+    expect([await hsts({}), await hsts({ 'x-forwarded-proto': 'https' })]).toEqual([null, 'max-age=15552000'])
   })
 
   test('as the operator names a workspace per request', async () => {

@@ -8,6 +8,7 @@ import { until } from './support/until.ts'
 describe.each<Substrate>(['sqlite', 'supabase'])('the overview, kept on %s', async (substrate) => {
   const storage = await testStorage(substrate)
   const server = await testServer(storage)
+  const operator = server.operator.with({ 'starflow-workspace': 'shop' })
   const shop = await server.workspace('shop')
   const bank = await server.workspace('bank')
 
@@ -24,9 +25,12 @@ describe.each<Substrate>(['sqlite', 'supabase'])('the overview, kept on %s', asy
     expect(body.runs.open).toEqual({ queued: 1, running: 0, paused: 1 })
     expect(total(body.runs.minutes, 'started')).toBe(3)
     expect(body.runs.minutes).toHaveLength(60)
-    expect(body.runners).toMatchObject({ live: 1, capacity: 10 })
     expect(body.liveness.problems).toEqual([])
-    expect(body.outbox).toBeNull()
+    expect((await operator.get('/api/overview')).body).toEqual({
+      ...{ asOf: expect.any(String), runs: body.runs, openWaits: 1, liveness: expect.any(Object) },
+      ...{ queues: { total: 0, inTrouble: [] }, workers: substrate === 'sqlite' ? null : { live: 0 }, outbox: null },
+      runners: { live: 1, capacity: 10, runs: expect.any(Number) },
+    })
     expect((await bank.get('/api/overview')).body).toMatchObject({
       ...{ openWaits: 0, runs: { open: { queued: 0, running: 0, paused: 0 } } },
     })
@@ -55,16 +59,16 @@ describe('step queues', async () => {
     ...{ flowSlug: orders.slug, shape: extractFlowShape(orders), queueMode: 'step', routeMap: routes },
   })
   const server = await testServer(storage, {}, { flows: [] })
-  const shop = await server.workspace('shop')
+  const operator = server.operator.with({ 'starflow-workspace': 'shop' })
 
   test('without a worker are in trouble as soon as there is work, until somebody comes', async () => {
-    expect((await shop.get('/api/queues')).body.queues).toMatchObject([
+    expect((await operator.get('/api/queues')).body.queues).toMatchObject([
       { queue: 'ordersv2__check', depth: 0, troubles: [], donePerMinute: null, unsupported: 0 },
       { queue: 'ordersv2__ship' },
     ])
-    await shop.post('/api/runs', { flow: 'ordersV2', input: { id: '1' } })
+    await operator.post('/api/runs', { flow: 'ordersV2', input: { id: '1' } })
     const { body } = await until(
-      () => shop.get('/api/overview'),
+      () => operator.get('/api/overview'),
       (answer) => answer.body.queues.inTrouble.length > 0,
     )
     expect(body.queues).toMatchObject({
@@ -77,15 +81,15 @@ describe('step queues', async () => {
       ...{ workerId, executionId, queueName: 'ordersv2__check', functionName: 'ordersv2__check' },
     })
     const { body: after } = await until(
-      () => shop.get('/api/overview'),
+      () => operator.get('/api/overview'),
       (answer) => answer.body.queues.inTrouble.length === 0,
     )
     expect(after.workers).toEqual({ live: 1 })
-    expect((await shop.get('/api/functions')).body.functions).toMatchObject([
+    expect((await operator.get('/api/functions')).body.functions).toMatchObject([
       { function: 'ordersv2__check', queues: ['ordersv2__check'], liveWorkers: 1, lives: 1, failedStarts: 0 },
     ])
     const seen = async () => {
-      const [workers, functions] = [await shop.get('/api/workers'), await shop.get('/api/functions')]
+      const [workers, functions] = [await operator.get('/api/workers'), await operator.get('/api/functions')]
       return [workers.body.workers[0], functions.body.functions[0]]
     }
     expect(await seen()).toMatchObject([
@@ -102,18 +106,18 @@ describe('step queues', async () => {
 
   test('have a history where they are sampled', async () => {
     await sql`select starflow.sample_queues()`
-    const { body } = await shop.get(
+    const { body } = await operator.get(
       `/api/queues/ordersv2__check/samples?to=${new Date(Date.now() + 60_000).toISOString()}`,
     )
     expect(body).toMatchObject({
       queue: 'ordersv2__check',
       samples: [{ depth: 1, inFlight: 0, liveWorkers: 1, done: null, donePerMinute: null }],
     })
-    expect((await shop.get('/api/queues/nothing/samples')).body.samples).toEqual([])
+    expect((await operator.get('/api/queues/nothing/samples')).body.samples).toEqual([])
   })
 
   test('show their flow with options, conditions, version and what is left of it', async () => {
-    const [flow] = (await shop.get('/api/flows')).body.flows
+    const [flow] = (await operator.get('/api/flows')).body.flows
     expect(flow).toMatchObject({
       ...{ flow: 'ordersV2', family: 'orders', version: 2, isPaused: false, schedules: [] },
       drain: { openRuns: 1, openWaits: 0, isDrained: false },
@@ -128,10 +132,23 @@ describe('step queues', async () => {
     })
   })
 
+  test('are the operator’s business: a workspace is shown its runs, waits and flows, and nothing of what serves all', async () => {
+    const bank = await server.workspace('bank')
+    for (const path of ['queues', 'queues/ordersv2__check/samples', 'coverage', 'workers', 'functions', 'runners']) {
+      const { status, body } = await bank.get(`/api/${path}`)
+      expect([path, status, body.error.code]).toEqual([path, 403, 'SF904'])
+    }
+    const [flow] = (await bank.get('/api/flows')).body.flows
+    expect(flow).toMatchObject({ flow: 'ordersV2', placements: ['queue'], drain: null, schedules: [] })
+    expect((await bank.get('/api/overview')).body).toMatchObject({
+      ...{ queues: null, workers: null, runners: null, outbox: null, openWaits: 0 },
+    })
+  })
+
   test('give out nothing of a flow that the operator has paused', async () => {
     const paused = await server.operator.post('/api/flows/ordersV2/pause')
     expect([paused.status, paused.body]).toEqual([200, { flow: 'ordersV2', isPaused: true }])
-    expect((await shop.get('/api/flows')).body.flows[0]).toMatchObject({ isPaused: true })
+    expect((await operator.get('/api/flows')).body.flows[0]).toMatchObject({ isPaused: true })
     expect((await server.operator.post('/api/flows/ordersV2/resume')).body.isPaused).toBe(false)
     const unknown = await server.operator.post('/api/flows/nowhere/pause')
     expect([unknown.status, unknown.body.error.code]).toEqual([404, 'SF201'])

@@ -139,18 +139,18 @@ describe('a run on step queues', () => {
 
 describe('an operator', () => {
   test('sees queues, coverage, workers and flows', async () => {
-    expect((await shop.get('/api/queues')).body.queues).toMatchObject([
+    expect((await server.operator.get('/api/queues')).body.queues).toMatchObject([
       { queue: 'ordersv1__check', steps: ['ordersV1.check'], liveWorkers: 1 },
       { queue: 'ordersv1__ship', steps: ['ordersV1.ship'], liveWorkers: 0 },
     ])
-    expect((await shop.get('/api/coverage?flow=ordersV1')).body.routes).toMatchObject([
+    expect((await server.operator.get('/api/coverage?flow=ordersV1')).body.routes).toMatchObject([
       { step: 'check', functions: ['orders-worker'], problem: null },
       { step: 'ship', functions: [], liveWorkers: 0 },
     ])
-    expect((await shop.get('/api/workers')).body.workers).toMatchObject([
+    expect((await server.operator.get('/api/workers')).body.workers).toMatchObject([
       { workerId, function: 'orders-worker', state: 'live' },
     ])
-    expect((await shop.get('/api/flows')).body.flows).toMatchObject([
+    expect((await server.operator.get('/api/flows')).body.flows).toMatchObject([
       {
         flow: 'ordersV1',
         placements: ['queue', 'runner'],
@@ -187,7 +187,7 @@ describe('an operator', () => {
     expect([other.status, other.body.error.code]).toEqual([409, 'SF421'])
     const restored = await server.operator.post('/api/functions/orders-worker/restore')
     expect(restored.body).toMatchObject({ isEnabled: true, fencedBy: null })
-    expect((await shop.get('/api/functions')).body.functions).toMatchObject([
+    expect((await server.operator.get('/api/functions')).body.functions).toMatchObject([
       { function: 'orders-worker', isEnabled: true },
     ])
     const unknown = await server.operator.post('/api/functions/nothing/fence')

@@ -61,7 +61,9 @@ describe.each<Substrate>(['sqlite', 'supabase'])('runs on runners, kept on %s', 
         detail: null,
       },
     ])
-    expect((await shop.get('/api/runners')).body.runners).toMatchObject([{ pool: null, isLive: true, capacity: 10 }])
+    expect((await server.operator.get('/api/runners')).body.runners).toMatchObject([
+      { pool: null, isLive: true, capacity: 10 },
+    ])
   })
 
   test('a queued run is cancelled once, and queued again by a retry', async () => {

@@ -22,9 +22,11 @@ for (const flow of flows) {
   const shape = extractFlowShape(flow)
   await new StarflowSql(sql).ensureFlowCompiled({ flowSlug: flow.slug, shape, queueMode: 'flow', routeMap: null })
 }
-const onSupabase = await testServer(supabase, {}, { flows })
+// Each test may be a client of its own, as far as failed attempts go.
+const env = { STARFLOW_TRUSTED_PROXIES: '1' }
+const onSupabase = await testServer(supabase, env, { flows })
 const sqlite = await testStorage('sqlite')
-const onSqlite = await testServer(sqlite, {}, { flows })
+const onSqlite = await testServer(sqlite, env, { flows })
 
 const homes: readonly [string, TestServer, 'queue' | 'runner'][] = [
   ['on step queues', onSupabase, 'queue'],
@@ -32,7 +34,7 @@ const homes: readonly [string, TestServer, 'queue' | 'runner'][] = [
   ['on a runner, on SQLite', onSqlite, 'runner'],
 ]
 
-describe.each(homes)('a wait %s', async (_, server, placement) => {
+describe.each(homes)('a wait %s', async (name, server, placement) => {
   const shop = await server.workspace('shop')
   const open = async () => {
     const { body } = await shop.post('/api/runs', { flow: 'releaseV1', input: { name: 'Ana' }, placement })
@@ -114,10 +116,24 @@ describe.each(homes)('a wait %s', async (_, server, placement) => {
       signWaitToken(future, { kid: 'default', secret: 'another secret, which is as long as the first one' }),
       ...[`${version}.${kid}.${body}.`, `${version}.${kid}.${body}`, 'x', '…'],
     ]
-    const answers = await Promise.all(forged.map((token) => resume(token, 'forged')))
+    const forger = server.nobody.with({ 'x-forwarded-for': `10.1.${homes.findIndex(([home]) => home === name)}.1` })
+    const answers = await Promise.all(
+      forged.map((token) => forger.post('/api/waits/resume', { token, payload: 'forged' })),
+    )
     expect(new Set(answers.map(({ status, body }) => `${status} ${body.error.code} ${body.error.detail}`)).size).toBe(1)
     expect(answers[0]).toMatchObject({ status: 403, body: { error: { code: 'SF207' } } })
     expect((await resume(good, 'yes')).body.outcome).toBe('accepted')
+  })
+
+  test('is guarded against guesses: after ten from one address nothing from there is looked at, and others go on', async () => {
+    const good = (await issue(await open(), 'review')).body.token as string
+    const attempt = (address: string, token: string) =>
+      server.nobody.with({ 'x-forwarded-for': address }).post('/api/waits/resume', { token, payload: null })
+    const guesser = `10.2.${homes.findIndex(([home]) => home === name)}.1`
+    for (let guess = 0; guess < 10; guess++)
+      expect((await attempt(guesser, `sfw1.default.e30.${guess}`)).status).toBe(403)
+    expect(await attempt(guesser, good)).toMatchObject({ status: 429, body: { error: { code: 'SF906' } } })
+    expect((await attempt('10.2.9.9', good)).body.outcome).toBe('accepted')
   })
 
   test('of a run or a step that there is not has no token, and neither has a step that nobody waits for, which is not resumed either', async () => {

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { hostname } from 'node:os'
 import { DRAIN_TIMEOUT_MS, RUNNER_CONCURRENCY, Runner, type RunnerEvent, type WaitHost } from '@starflow/engine'
 import { StarflowError } from '@starflow/errors'
 import type { Command } from 'commander'
@@ -60,7 +59,7 @@ async function runRunner(modules: readonly string[], options: RunnerCommandOptio
       const waitHost: WaitHost | undefined = tokenKey && { tokenKey, emitWaitWake: async () => {} }
       const runner = new Runner(flows as never, {
         ...{ adapter, ...resources, waitHost, concurrency },
-        runnerId: `runner@${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`,
+        runnerId: `runner-${process.pid}-${randomUUID().slice(0, 8)}`,
         ...(options.pool === undefined ? {} : { runnerPool: options.pool }),
         onEvent: (event) => {
           if (event.event === 'runner.stopped') runsLeft = event.runsLeft

@@ -23,6 +23,13 @@ create table starflow.api_tokens (
 create index api_tokens_workspace_idx on starflow.api_tokens (workspace_id, created_at);
 comment on table starflow.api_tokens is 'Tokens of workspaces. Of the secret only its SHA-256 is kept: it is random and long, so that a slow hash would add nothing.';
 
+create table starflow.ended_sessions (
+  session_id text not null,
+  kept_until timestamptz not null,
+  constraint ended_sessions_pkey primary key (session_id)
+);
+comment on table starflow.ended_sessions is 'Sign-ins that were signed out of, for as long as their cookie could be good.';
+
 -- Beside pgflow.runs and not on it: runs that are started in SQL have no workspace, and a hot table gets no column that few
 -- of its rows use. The key stands here because pgflow.runs knows one per flow, and two workspaces may choose the same.
 create table starflow.queue_runs (

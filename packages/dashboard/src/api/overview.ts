@@ -4,7 +4,7 @@ import type { paths } from './schema.d.ts'
 import { scopeHeader, type WorkspaceScope } from './scope.ts'
 
 export type Overview = paths['/api/overview']['get']['responses'][200]['content']['application/json']
-export type QueueInTrouble = Overview['queues']['inTrouble'][number]
+export type QueueInTrouble = NonNullable<Overview['queues']>['inTrouble'][number]
 export type LivenessProblem = Overview['liveness']['problems'][number]
 
 /** How all is, at one glance. Runs and waits are those of the scope. */

@@ -286,7 +286,7 @@ export interface paths {
         put?: never;
         /**
          * Resume the wait that a token is for
-         * @description The token is the right to do so; nothing else is asked. It stands in the body, so that no log of a proxy has it.
+         * @description The token is the right to do so; nothing else is asked. It stands in the body, so that no log of a proxy has it. Tokens that are not genuine are slowed down, as those of the API are.
          */
         post: operations["resumeWithToken"];
         delete?: never;
@@ -554,7 +554,7 @@ export interface paths {
         };
         /**
          * Show how all is: runs per minute, queues in trouble, workers, lag, and open runs without a next actor
-         * @description Runs and waits are those of the workspace; queues, workers and runners are everybody’s.
+         * @description Runs and waits are those of the workspace. Queues, workers, runners and the outbox serve all workspaces: only the operator is shown them.
          */
         get: operations["showOverview"];
         put?: never;
@@ -708,7 +708,10 @@ export interface paths {
          * @description Sets a cookie that scripts cannot read and that other sites cannot send. With it, requests that change something need the header `Starflow-Request: 1`.
          */
         post: operations["signIn"];
-        /** Sign out */
+        /**
+         * Sign out
+         * @description Ends the sign-in of the cookie that the request carries, in every copy of it and at every edge.
+         */
         delete: operations["signOut"];
         options?: never;
         head?: never;
@@ -2970,6 +2973,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description SF906 */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description SF914 */
             500: {
                 headers: {
@@ -3149,7 +3161,7 @@ export interface operations {
                             compiledAt: string | null;
                             /** @description JSON Schema of the input; null where none is known. */
                             inputSchema: components["schemas"]["Json"];
-                            /** @description What is left of it on step queues; null of a flow that is not compiled. */
+                            /** @description What is left of it on step queues; null of a flow that is not compiled, and for a workspace. */
                             drain: {
                                 openRuns: number;
                                 openWaits: number;
@@ -3158,6 +3170,7 @@ export interface operations {
                                 /** @description None of its runs is open: what serves it may go once nothing starts it. */
                                 isDrained: boolean;
                             } | null;
+                            /** @description Told to the operator only. */
                             schedules: {
                                 /**
                                  * @description A job of the database, or a trigger of starflow.yaml.
@@ -3514,6 +3527,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description SF904 */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description SF906 */
             429: {
                 headers: {
@@ -3600,6 +3622,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description SF904 */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description SF906 */
             429: {
                 headers: {
@@ -3673,6 +3704,15 @@ export interface operations {
             };
             /** @description SF903 */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF904 */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3774,6 +3814,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description SF904 */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description SF906 */
             429: {
                 headers: {
@@ -3864,6 +3913,15 @@ export interface operations {
             };
             /** @description SF903 */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF904 */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4197,6 +4255,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description SF904 */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description SF906 */
             429: {
                 headers: {
@@ -4459,6 +4526,7 @@ export interface operations {
                             }[];
                         };
                         openWaits: number;
+                        /** @description Null for a workspace. */
                         queues: {
                             total: number;
                             inTrouble: {
@@ -4471,17 +4539,18 @@ export interface operations {
                                 liveWorkers: number;
                                 fence: string | null;
                             }[];
-                        };
-                        /** @description Null where there are no step queues. */
+                        } | null;
+                        /** @description Null for a workspace, and where there are no step queues. */
                         workers: {
                             live: number;
                         } | null;
+                        /** @description Null for a workspace. */
                         runners: {
                             live: number;
                             capacity: number;
                             runs: number;
-                        };
-                        /** @description How far the warm tier is behind; null where runs are not mirrored. */
+                        } | null;
+                        /** @description How far the warm tier is behind; null for a workspace, and where runs are not mirrored. */
                         outbox: {
                             unapplied: number;
                             oldestMs: number;
@@ -5511,7 +5580,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The cookie is gone. */
+            /** @description The sign-in is over, and the cookie gone. */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -11,7 +11,7 @@ import { useToaster } from '../design/Toast.tsx'
 import { DESTINATIONS } from './navigation.ts'
 import styles from './Shell.module.css'
 import { ThemeSwitch } from './ThemeSwitch.tsx'
-import { useSession } from './use-scope.ts'
+import { useIsOperator, useSession } from './use-scope.ts'
 import { useSearchKey } from './use-search-key.ts'
 import { WorkspaceSwitch } from './WorkspaceSwitch.tsx'
 
@@ -49,6 +49,7 @@ function SessionOver() {
 
 function Navigation() {
   const [isOpen, setOpen] = useState(false)
+  const isOperator = useIsOperator()
   const { pathname } = useLocation()
   const button = useRef<HTMLButtonElement>(null)
   useEffect(() => setOpen(false), [pathname])
@@ -84,7 +85,7 @@ function Navigation() {
         <WorkspaceSwitch />
         <nav aria-label="Pages">
           <ul className={styles.links}>
-            {DESTINATIONS.map(({ to, title, icon }) => (
+            {DESTINATIONS.filter(({ isForOperator }) => isOperator || !isForOperator).map(({ to, title, icon }) => (
               <li key={to}>
                 <Link to={to} activeOptions={{ exact: to === '/', includeSearch: false }} className={styles.link}>
                   <Icon name={icon} />

@@ -4,6 +4,8 @@ interface Destination {
   readonly to: '/' | '/runs' | '/waits' | '/flows' | '/queues' | '/workers' | '/runners'
   readonly title: string
   readonly icon: IconName
+  /** What serves all workspaces is shown to the operator only. */
+  readonly isForOperator?: true
 }
 
 /** The pages of the navigation, in its order: what happens first, then what makes it happen. */
@@ -12,7 +14,7 @@ export const DESTINATIONS: readonly Destination[] = [
   { to: '/runs', title: 'Runs', icon: 'runs' },
   { to: '/waits', title: 'Waits', icon: 'waits' },
   { to: '/flows', title: 'Flows', icon: 'flows' },
-  { to: '/queues', title: 'Queues', icon: 'queues' },
-  { to: '/workers', title: 'Workers', icon: 'workers' },
-  { to: '/runners', title: 'Runners', icon: 'runners' },
+  { to: '/queues', title: 'Queues', icon: 'queues', isForOperator: true },
+  { to: '/workers', title: 'Workers', icon: 'workers', isForOperator: true },
+  { to: '/runners', title: 'Runners', icon: 'runners', isForOperator: true },
 ]

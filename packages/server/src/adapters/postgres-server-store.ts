@@ -51,5 +51,13 @@ export class PostgresServerStore implements ServerStore {
     return scalar<boolean>(await this.#call('revoke_api_token', { token_id: tokenId }))
   }
 
+  async endSession(sessionId: string, keepForMs: number): Promise<void> {
+    await this.#call('end_session', { session_id: sessionId, keep_for_ms: keepForMs })
+  }
+
+  async hasSessionEnded(sessionId: string): Promise<boolean> {
+    return scalar<boolean>(await this.#call('has_session_ended', { session_id: sessionId }))
+  }
+
   async close(): Promise<void> {}
 }

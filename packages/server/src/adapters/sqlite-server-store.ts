@@ -18,6 +18,10 @@ create table if not exists api_tokens (
   revoked_at integer
 ) strict;
 create index if not exists api_tokens_workspace_idx on api_tokens (workspace_id, created_at);
+create table if not exists ended_sessions (
+  session_id text not null primary key,
+  kept_until integer not null
+) strict;
 `
 
 interface TokenRow {
@@ -84,6 +88,17 @@ export class SqliteServerStore implements ServerStore {
       .prepare('update api_tokens set revoked_at = coalesce(revoked_at, ?) where token_id = ?')
       .run(Date.now(), tokenId)
     return changes > 0
+  }
+
+  async endSession(sessionId: string, keepForMs: number): Promise<void> {
+    this.#database.prepare('delete from ended_sessions where kept_until < ?').run(Date.now())
+    this.#database
+      .prepare('insert into ended_sessions (session_id, kept_until) values (?, ?) on conflict do nothing')
+      .run(sessionId, Date.now() + keepForMs)
+  }
+
+  async hasSessionEnded(sessionId: string): Promise<boolean> {
+    return this.#database.prepare('select 1 from ended_sessions where session_id = ?').get(sessionId) !== undefined
   }
 
   async close(): Promise<void> {

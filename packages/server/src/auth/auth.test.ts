@@ -9,11 +9,15 @@ import { SessionCookie } from './session-cookie.ts'
 
 const OPERATOR = 'a-token-of-an-operator'
 
-class MemoryStore implements Pick<ServerStore, 'findToken'> {
+class MemoryStore implements Pick<ServerStore, 'findToken' | 'hasSessionEnded'> {
   readonly tokens = new Map<string, StoredApiToken>()
 
   async findToken(tokenId: string) {
     return this.tokens.get(tokenId)
+  }
+
+  async hasSessionEnded() {
+    return false
   }
 }
 

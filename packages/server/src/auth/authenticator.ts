@@ -2,7 +2,7 @@ import type { ServerStore } from '../store/server-store.ts'
 import { areEqualSecrets, hasSecretHash, parseApiToken } from './api-token.ts'
 import type { Caller } from './caller.ts'
 import { GuessLimit, unauthenticated } from './guess-limit.ts'
-import { SessionCookie } from './session-cookie.ts'
+import { type Session, SessionCookie } from './session-cookie.ts'
 import { SignInCodes } from './sign-in-codes.ts'
 
 /** What a request brings to prove who sends it. */
@@ -18,7 +18,8 @@ export interface Authentication {
   readonly caller: Caller
   /** `cookie`: a browser sent it by itself, and changes need more proof. */
   readonly via: 'bearer' | 'cookie'
-  readonly expiresAt: number | undefined
+  /** Of a cookie. */
+  readonly session: Session | undefined
 }
 
 /** Decides who a caller is. A token is looked up each time, so that a revoked one ends at once. */
@@ -49,17 +50,27 @@ export class Authenticator {
   async authenticate(credentials: Credentials): Promise<Authentication> {
     const { bearer, cookie } = credentials
     if (bearer !== undefined) {
-      return { caller: await this.authenticateToken(bearer, credentials.address), via: 'bearer', expiresAt: undefined }
+      return { caller: await this.authenticateToken(bearer, credentials.address), via: 'bearer', session: undefined }
     }
     if (cookie === undefined) throw unauthenticated()
     const session = await this.#guesses.check(cookie, credentials.address, () => this.#readSession(cookie))
-    return { ...session, via: 'cookie' }
+    return { caller: session.caller, via: 'cookie', session }
   }
 
   /** Whether what was authenticated before would be so now: its token was not revoked, its sign-in not over. */
-  async isStillGood({ caller, expiresAt }: Authentication): Promise<boolean> {
-    if (expiresAt !== undefined && expiresAt <= this.#now()) return false
+  async isStillGood({ caller, session }: Authentication): Promise<boolean> {
+    if (
+      session !== undefined &&
+      (session.expiresAt <= this.#now() || (await this.#store.hasSessionEnded(session.id)))
+    ) {
+      return false
+    }
     return caller.kind === 'operator' || (await this.#store.findToken(caller.tokenId)) !== undefined
+  }
+
+  /** Ends a sign-in for every copy of its cookie, at every edge. */
+  async signOut({ id, expiresAt }: Session): Promise<void> {
+    await this.#store.endSession(id, Math.max(expiresAt - this.#now(), 0))
   }
 
   /** @throws StarflowError SF903, SF906 */
@@ -86,9 +97,9 @@ export class Authenticator {
     return { kind: 'workspace', workspaceId: stored.workspaceId, tokenId: stored.tokenId }
   }
 
-  async #readSession(cookie: string): Promise<{ caller: Caller; expiresAt: number } | undefined> {
+  async #readSession(cookie: string): Promise<Session | undefined> {
     const session = this.sessions.open(cookie)
-    if (session?.caller.kind !== 'workspace') return session
-    return (await this.#store.findToken(session.caller.tokenId)) === undefined ? undefined : session
+    if (session === undefined) return undefined
+    return (await this.isStillGood({ caller: session.caller, via: 'cookie', session })) ? session : undefined
   }
 }

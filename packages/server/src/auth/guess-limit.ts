@@ -16,8 +16,13 @@ export class GuessLimit {
     this.#known = new RecentCredentials(now)
   }
 
-  /** @throws StarflowError SF903 where `read` recognises nothing, SF906 */
-  async check<T>(secret: string, address: string, read: () => Promise<T | undefined>): Promise<T> {
+  /** @throws StarflowError SF903, or what `refusal` gives, where `read` recognises nothing; SF906 */
+  async check<T>(
+    secret: string,
+    address: string,
+    read: () => Promise<T | undefined>,
+    refusal: () => StarflowError = unauthenticated,
+  ): Promise<T> {
     const waitMs = this.#failures.waitMs(address)
     if (waitMs > 0 && !this.#known.has(secret)) throw tooManyAttempts(waitMs)
     const found = await read()
@@ -26,7 +31,7 @@ export class GuessLimit {
       const waitMs = this.#failures.waitMs(address)
       if (waitMs > 0) throw tooManyAttempts(waitMs)
       this.#failures.record(address)
-      throw unauthenticated()
+      throw refusal()
     }
     this.#known.add(secret)
     return found

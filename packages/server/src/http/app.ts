@@ -54,9 +54,12 @@ export function createApp(options: AppOptions): App {
     context.set('requestId', randomUUID())
     context.header('starflow-request-id', context.get('requestId'))
     await next()
+    // Browsers take it over TLS only; that of the whole domain is for those to say whose it is.
+    if (isSecure(context, options)) context.header('strict-transport-security', 'max-age=15552000')
   })
   app.use(
     secureHeaders({
+      strictTransportSecurity: false,
       contentSecurityPolicy: {
         defaultSrc: ["'self'"],
         styleSrc: ["'self'", "'unsafe-inline'"],
@@ -141,8 +144,8 @@ async function handled(context: Context<Env>, endpoint: Endpoint, options: AppOp
     caller: authentication?.caller,
     headers: context.req.raw.headers,
     address,
-    isSecure: options.trustedProxies > 0 && context.req.header('x-forwarded-proto') === 'https',
-    expiresAt: authentication?.expiresAt,
+    isSecure: isSecure(context, options),
+    session: authentication?.session,
     // Made for those that look: it hangs on a signal that lives as long as the server.
     get signal() {
       const signals = [context.req.raw.signal, options.stopped]
@@ -196,6 +199,10 @@ function scopeFor(endpoint: Endpoint, { caller }: Authentication, header: string
     })
   }
   return scope
+}
+
+function isSecure(context: Context<Env>, { trustedProxies }: AppOptions): boolean {
+  return trustedProxies > 0 && context.req.header('x-forwarded-proto') === 'https'
 }
 
 /** A browser adds the cookie to whatever a page sends; this header it only lets pages of this server add. */

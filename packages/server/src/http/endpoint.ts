@@ -1,12 +1,13 @@
 import type { ErrorCode } from '@starflow/errors'
 import { z } from 'zod'
 import type { Caller } from '../auth/caller.ts'
+import type { Session } from '../auth/session-cookie.ts'
 import type { Scope } from '../workspace.ts'
 
 /**
  * Who may call an endpoint, and for whom.
  * - `public`: nobody is asked.
- * - `caller`: whoever has a good token; what it shows is the same for all.
+ * - `caller`: whoever has a good token.
  * - `scope`: a token; about one workspace, or, for an operator who asks for it, every one.
  * - `workspace`: a token; about exactly one workspace.
  * - `operator`: the operator alone.
@@ -64,8 +65,8 @@ export interface EndpointRequest<TParams = unknown, TQuery = unknown, TBody = un
   readonly address: string
   /** It came over TLS, to this server or to a proxy in front of it. */
   readonly isSecure: boolean
-  /** When a sign-in of the caller is over. */
-  readonly expiresAt: number | undefined
+  /** The sign-in of the caller; undefined of a bearer token. */
+  readonly session: Session | undefined
   /** Aborted when the caller hangs up, or the server stops. */
   readonly signal: AbortSignal
 }

@@ -16,7 +16,13 @@ export const placement = z
 export const runStatus = z.enum(RUN_STATUSES)
 const instant = z.iso.datetime()
 /** In a query, with any offset; as the rest of the server writes it. */
-export const instantInQuery = z.iso.datetime({ offset: true }).transform((text) => new Date(text).toISOString())
+export const instantInQuery = z.iso
+  .datetime({ offset: true })
+  .transform((text) => new Date(text).toISOString())
+  // Others are written with a sign, and Postgres knows no year 0.
+  .refine((text) => text >= '1900' && text <= '9999-12-31T23:59:59.999Z', {
+    error: 'must be between the years 1900 and 9999',
+  })
 
 /** Several statuses in a query, with commas between. */
 export const runStatuses = z

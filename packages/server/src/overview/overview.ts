@@ -20,12 +20,16 @@ export interface OverviewParts {
   readonly measureLag: (() => Promise<MirrorLag>) | undefined
 }
 
-export interface OverviewFigures extends RunFigures {
+/** Of what serves all workspaces. */
+export interface SharedFigures {
   readonly queues: { readonly total: number; readonly inTrouble: readonly TroubledQueue[] }
   /** Undefined where there are no step queues. */
   readonly liveWorkers: number | undefined
   readonly runners: { readonly live: number; readonly capacity: number; readonly runs: number }
   readonly lag: MirrorLag | undefined
+}
+
+export interface OverviewFigures extends RunFigures, SharedFigures {
   readonly liveness: LivenessAudit
 }
 
@@ -44,7 +48,7 @@ interface ScopedAnswers {
 /** How all is, at one glance. Whoever looks at the same time is given the same answers. */
 export class Overview {
   readonly #parts: OverviewParts
-  readonly #shared: SharedAnswer<Pick<OverviewFigures, 'queues' | 'liveWorkers' | 'runners' | 'lag'>>
+  readonly #shared: SharedAnswer<SharedFigures>
   readonly #scoped = new Map<string, ScopedAnswers>()
 
   constructor(parts: OverviewParts) {

@@ -9,6 +9,9 @@ export interface ServerStore {
   listTokens(workspaceId?: string): Promise<readonly ApiTokenRecord[]>
   /** False when there is none of this id. Again: true, and no effect. */
   revokeToken(tokenId: string): Promise<boolean>
+  /** Keeps that a sign-in was signed out of, for as long as its cookie could be good. Again: no effect. */
+  endSession(sessionId: string, keepForMs: number): Promise<void>
+  hasSessionEnded(sessionId: string): Promise<boolean>
   close(): Promise<void>
 }
 

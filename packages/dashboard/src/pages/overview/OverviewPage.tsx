@@ -30,9 +30,11 @@ export function OverviewPage() {
                 <LivenessProblems problems={overview.liveness.problems} />
               </Section>
             )}
-            <Section title="Queues in trouble">
-              <TroubleTable queues={overview.queues.inTrouble} total={overview.queues.total} />
-            </Section>
+            {overview.queues !== null && (
+              <Section title="Queues in trouble">
+                <TroubleTable queues={overview.queues.inTrouble} total={overview.queues.total} />
+              </Section>
+            )}
             <Section title="Runs in the last hour">
               <RunCharts minutes={overview.runs.minutes} />
             </Section>
@@ -44,7 +46,7 @@ export function OverviewPage() {
 }
 
 function OverviewFigures({ overview }: { readonly overview: Overview }) {
-  const { runs, openWaits, queues, workers, runners, outbox, liveness } = overview
+  const { runs, openWaits, liveness } = overview
   const { queued, running, paused } = runs.open
   const failed = totalOf(runs.minutes, 'failed')
   const problems = liveness.problems.length
@@ -75,6 +77,26 @@ function OverviewFigures({ overview }: { readonly overview: Overview }) {
         value={<FigureLink to="/waits">{formatCount(openWaits)}</FigureLink>}
         note="for somebody to decide"
       />
+      <OperationFigures overview={overview} />
+      <Figure
+        label="Without a next actor"
+        value={formatCount(problems)}
+        note={
+          <>
+            open runs, checked <RelativeTime at={liveness.checkedAt} />
+          </>
+        }
+        tone={problems > 0 ? 'bad' : undefined}
+      />
+    </Figures>
+  )
+}
+
+/** Of what serves all workspaces: the server tells it to the operator only. */
+function OperationFigures({ overview: { queues, workers, runners, outbox } }: { readonly overview: Overview }) {
+  if (queues === null || runners === null) return null
+  return (
+    <>
       <Figure
         label="Workers alive"
         value={workers === null ? '–' : <FigureLink to="/workers">{formatCount(workers.live)}</FigureLink>}
@@ -92,17 +114,7 @@ function OverviewFigures({ overview }: { readonly overview: Overview }) {
         note={outbox === null ? 'runs are not mirrored' : `${countOf(outbox.unapplied, 'write')} to come`}
         tone={outbox === null ? undefined : lagTone(outbox.oldestMs)}
       />
-      <Figure
-        label="Without a next actor"
-        value={formatCount(problems)}
-        note={
-          <>
-            open runs, checked <RelativeTime at={liveness.checkedAt} />
-          </>
-        }
-        tone={problems > 0 ? 'bad' : undefined}
-      />
-    </Figures>
+    </>
   )
 }
 

@@ -52,16 +52,18 @@ const flowView = z.object({
       isDrained: z.boolean().describe('None of its runs is open: what serves it may go once nothing starts it.'),
     })
     .nullable()
-    .describe('What is left of it on step queues; null of a flow that is not compiled.'),
-  schedules: z.array(
-    z.object({
-      source: z.enum(['pg_cron', 'trigger']).describe('A job of the database, or a trigger of starflow.yaml.'),
-      name: z.string(),
-      schedule: z.string(),
-      timeZone: z.string().nullable().describe('Of a trigger; a job goes by the clock of the database.'),
-      isActive: z.boolean(),
-    }),
-  ),
+    .describe('What is left of it on step queues; null of a flow that is not compiled, and for a workspace.'),
+  schedules: z
+    .array(
+      z.object({
+        source: z.enum(['pg_cron', 'trigger']).describe('A job of the database, or a trigger of starflow.yaml.'),
+        name: z.string(),
+        schedule: z.string(),
+        timeZone: z.string().nullable().describe('Of a trigger; a job goes by the clock of the database.'),
+        isActive: z.boolean(),
+      }),
+    )
+    .describe('Told to the operator only.'),
   steps: z.array(stepView),
 })
 
@@ -87,13 +89,18 @@ export function flowEndpoints(
       ...{ id: 'listFlows', method: 'get', path: '/api/flows', tag, access: 'caller' },
       summary: 'List the flows with their steps, versions and schedules',
       answers: { 200: { description: 'Flows by slug.', schema: z.object({ flows: z.array(flowView) }) } },
-      handle: async () => {
+      handle: async ({ caller }) => {
         const [flows = [], schedules = []] = await Promise.all([operations?.compiledFlows(), operations?.schedules()])
         const compiled = new Map(flows.map((flow) => [flow.flow, flow]))
         const slugs = [...new Set([...compiled.keys(), ...catalog.flows.map((flow) => flow.slug)])].sort()
         return {
           status: 200,
-          body: { flows: slugs.map((slug) => viewOf(slug, compiled.get(slug), catalog, { schedules, triggers })) },
+          body: {
+            flows: slugs
+              .map((slug) => viewOf(slug, compiled.get(slug), catalog, { schedules, triggers }))
+              // Open runs, workers and schedules are of all workspaces.
+              .map((flow) => (caller?.kind === 'operator' ? flow : { ...flow, drain: null, schedules: [] })),
+          },
         }
       },
     }),

@@ -3,7 +3,7 @@ import type { MirrorLag } from '@starflow/engine'
 import { z } from 'zod'
 import { outboxGauge } from '../../mirror/outbox-gauge.ts'
 import { MAX_LIVENESS_PROBLEMS } from '../../numbers.ts'
-import type { Overview } from '../../overview/overview.ts'
+import type { Overview, SharedFigures } from '../../overview/overview.ts'
 import { type Endpoint, endpoint } from '../endpoint.ts'
 import * as schema from '../schemas.ts'
 
@@ -15,7 +15,8 @@ export function overviewEndpoints(overview: Overview): Endpoint[] {
     endpoint({
       ...{ id: 'showOverview', method: 'get', path: '/api/overview', tag: 'Overview', access: 'scope' },
       summary: 'Show how all is: runs per minute, queues in trouble, workers, lag, and open runs without a next actor',
-      description: 'Runs and waits are those of the workspace; queues, workers and runners are everybody’s.',
+      description:
+        'Runs and waits are those of the workspace. Queues, workers, runners and the outbox serve all workspaces: only the operator is shown them.',
       answers: {
         200: {
           description: 'The figures, a few seconds old at most.',
@@ -32,27 +33,36 @@ export function overviewEndpoints(overview: Overview): Endpoint[] {
                 ),
             }),
             openWaits: z.int(),
-            queues: z.object({
-              total: z.int(),
-              inTrouble: z.array(
-                z.object({
-                  queue: z.string(),
-                  troubles: z.array(z.enum(QUEUE_TROUBLES)),
-                  depth: z.int().nullable(),
-                  waitingSeconds: z.number().nullable(),
-                  oldestSeconds: z.number().nullable(),
-                  stalled: z.int(),
-                  liveWorkers: z.int(),
-                  fence: z.string().nullable(),
-                }),
-              ),
-            }),
-            workers: z.object({ live: z.int() }).nullable().describe('Null where there are no step queues.'),
-            runners: z.object({ live: z.int(), capacity: z.int(), runs: z.int() }),
+            queues: z
+              .object({
+                total: z.int(),
+                inTrouble: z.array(
+                  z.object({
+                    queue: z.string(),
+                    troubles: z.array(z.enum(QUEUE_TROUBLES)),
+                    depth: z.int().nullable(),
+                    waitingSeconds: z.number().nullable(),
+                    oldestSeconds: z.number().nullable(),
+                    stalled: z.int(),
+                    liveWorkers: z.int(),
+                    fence: z.string().nullable(),
+                  }),
+                ),
+              })
+              .nullable()
+              .describe('Null for a workspace.'),
+            workers: z
+              .object({ live: z.int() })
+              .nullable()
+              .describe('Null for a workspace, and where there are no step queues.'),
+            runners: z
+              .object({ live: z.int(), capacity: z.int(), runs: z.int() })
+              .nullable()
+              .describe('Null for a workspace.'),
             outbox: z
               .object({ unapplied: z.int(), oldestMs: z.int(), asOf: instant })
               .nullable()
-              .describe('How far the warm tier is behind; null where runs are not mirrored.'),
+              .describe('How far the warm tier is behind; null for a workspace, and where runs are not mirrored.'),
             liveness: z.object({
               checkedAt: instant,
               problems: z
@@ -72,34 +82,42 @@ export function overviewEndpoints(overview: Overview): Endpoint[] {
           }),
         },
       },
-      handle: async ({ scope }) => {
-        const { asOf, open, minutes, openWaits, queues, liveWorkers, runners, lag, liveness } =
-          await overview.read(scope)
+      handle: async ({ scope, caller }) => {
+        const { asOf, open, minutes, openWaits, liveness, ...shared } = await overview.read(scope)
         return {
           status: 200,
           body: {
-            ...{ asOf, runs: { open, minutes }, openWaits, runners },
-            queues: {
-              total: queues.total,
-              inTrouble: queues.inTrouble.map(({ queueName, ...queue }) => ({
-                queue: queueName,
-                troubles: queue.troubles,
-                depth: queue.depth,
-                waitingSeconds: queue.waitingSeconds,
-                oldestSeconds: queue.oldestSeconds,
-                stalled: queue.stalled,
-                liveWorkers: queue.liveWorkers,
-                fence: queue.fence,
-              })),
-            },
-            workers: liveWorkers === undefined ? null : { live: liveWorkers },
-            outbox: lag === undefined ? null : outboxOf(lag),
+            ...{ asOf, runs: { open, minutes }, openWaits },
+            ...(caller?.kind === 'operator' ? sharedView(shared) : NOT_SHOWN),
             liveness: { checkedAt: schema.iso(liveness.checkedAt), problems: liveness.problems },
           },
         }
       },
     }),
   ]
+}
+
+const NOT_SHOWN = { queues: null, workers: null, runners: null, outbox: null }
+
+function sharedView({ queues, liveWorkers, runners, lag }: SharedFigures) {
+  return {
+    queues: {
+      total: queues.total,
+      inTrouble: queues.inTrouble.map(({ queueName, ...queue }) => ({
+        queue: queueName,
+        troubles: queue.troubles,
+        depth: queue.depth,
+        waitingSeconds: queue.waitingSeconds,
+        oldestSeconds: queue.oldestSeconds,
+        stalled: queue.stalled,
+        liveWorkers: queue.liveWorkers,
+        fence: queue.fence,
+      })),
+    },
+    workers: liveWorkers === undefined ? null : { live: liveWorkers },
+    runners,
+    outbox: lag === undefined ? null : outboxOf(lag),
+  }
 }
 
 function outboxOf(lag: MirrorLag) {

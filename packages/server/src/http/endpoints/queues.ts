@@ -50,7 +50,7 @@ export function queueEndpoints(operations: QueueOperations | undefined): Endpoin
   const tag = 'Queues'
   return [
     endpoint({
-      ...{ id: 'listQueues', method: 'get', path: '/api/queues', tag, access: 'caller' },
+      ...{ id: 'listQueues', method: 'get', path: '/api/queues', tag, access: 'operator' },
       summary: 'List the queues with their depth, age and workers',
       answers: {
         200: {
@@ -97,7 +97,7 @@ export function queueEndpoints(operations: QueueOperations | undefined): Endpoin
       },
     }),
     endpoint({
-      ...{ id: 'showQueueHistory', method: 'get', path: '/api/queues/{queue}/samples', tag, access: 'caller' },
+      ...{ id: 'showQueueHistory', method: 'get', path: '/api/queues/{queue}/samples', tag, access: 'operator' },
       summary: 'Show the history of a queue, minute by minute',
       description: `Samples are kept for 7 days and put together to about ${HISTORY_POINTS} points: each has the largest depth, the oldest age and the fewest workers of its stretch.`,
       params: historyParams,
@@ -140,7 +140,7 @@ export function queueEndpoints(operations: QueueOperations | undefined): Endpoin
       },
     }),
     endpoint({
-      ...{ id: 'listCoverage', method: 'get', path: '/api/coverage', tag, access: 'caller' },
+      ...{ id: 'listCoverage', method: 'get', path: '/api/coverage', tag, access: 'operator' },
       summary: 'List the routes of flows beside the workers that serve them',
       query: z.object({ flow: schema.slug.optional() }),
       answers: {
@@ -184,7 +184,7 @@ export function queueEndpoints(operations: QueueOperations | undefined): Endpoin
       },
     }),
     endpoint({
-      ...{ id: 'listWorkers', method: 'get', path: '/api/workers', tag, access: 'caller' },
+      ...{ id: 'listWorkers', method: 'get', path: '/api/workers', tag, access: 'operator' },
       summary: 'List the workers of step queues, the youngest first',
       query: z.object({ all: z.enum(['true', 'false']).default('false').describe('Also silent and stopped ones.') }),
       answers: {
@@ -226,7 +226,7 @@ export function queueEndpoints(operations: QueueOperations | undefined): Endpoin
       },
     }),
     endpoint({
-      ...{ id: 'listFunctions', method: 'get', path: '/api/functions', tag, access: 'caller' },
+      ...{ id: 'listFunctions', method: 'get', path: '/api/functions', tag, access: 'operator' },
       summary: 'List the worker functions with their fence, their starts and what they do',
       answers: {
         200: { description: 'Worker functions.', schema: z.object({ functions: z.array(listedFunction) }) },

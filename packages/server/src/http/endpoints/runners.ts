@@ -9,7 +9,7 @@ export function runnerEndpoints(adapter: QueueingStateAdapter): Endpoint[] {
   const tag = 'Runners'
   return [
     endpoint({
-      ...{ id: 'listRunners', method: 'get', path: '/api/runners', tag, access: 'caller' },
+      ...{ id: 'listRunners', method: 'get', path: '/api/runners', tag, access: 'operator' },
       summary: 'List the runners that were heard of within the last day',
       answers: {
         200: {

@@ -19,9 +19,9 @@ const session = z.object({
 export function sessionEndpoints(authenticator: Authenticator, defaultWorkspace: string): Endpoint[] {
   const tag = 'Session'
   const signedIn = (request: Pick<EndpointRequest, 'isSecure'>, caller: Caller) => {
-    const { value, expiresAt } = authenticator.sessions.seal(caller)
-    const headers = { 'set-cookie': cookie(request, value, new Date(expiresAt)) }
-    return { status: 200, body: viewOf(caller, defaultWorkspace, expiresAt), headers }
+    const { value, session } = authenticator.sessions.seal(caller)
+    const headers = { 'set-cookie': cookie(request, value, new Date(session.expiresAt)) }
+    return { status: 200, body: viewOf(caller, defaultWorkspace, session.expiresAt), headers }
   }
   return [
     endpoint({
@@ -49,17 +49,20 @@ export function sessionEndpoints(authenticator: Authenticator, defaultWorkspace:
       ...{ id: 'getSession', method: 'get', path: '/api/session', tag, access: 'caller' },
       summary: 'Show who is signed in',
       answers: { 200: { description: 'Whoever sends the request.', schema: session } },
-      handle: async ({ caller, expiresAt }) => ({ status: 200, body: viewOf(caller!, defaultWorkspace, expiresAt) }),
+      handle: async ({ caller, session }) => ({
+        status: 200,
+        body: viewOf(caller!, defaultWorkspace, session?.expiresAt),
+      }),
     }),
     endpoint({
       ...{ id: 'signOut', method: 'delete', path: '/api/session', tag, access: 'caller' },
       summary: 'Sign out',
-      answers: { 200: { description: 'The cookie is gone.', schema: z.object({}) } },
-      handle: async (request) => ({
-        status: 200,
-        body: {},
-        headers: { 'set-cookie': cookie(request, '', new Date(0)) },
-      }),
+      description: 'Ends the sign-in of the cookie that the request carries, in every copy of it and at every edge.',
+      answers: { 200: { description: 'The sign-in is over, and the cookie gone.', schema: z.object({}) } },
+      handle: async (request) => {
+        if (request.session !== undefined) await authenticator.signOut(request.session)
+        return { status: 200, body: {}, headers: { 'set-cookie': cookie(request, '', new Date(0)) } }
+      },
     }),
   ]
 }

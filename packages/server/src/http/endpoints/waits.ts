@@ -1,4 +1,6 @@
+import { isStarflowError, type StarflowError } from '@starflow/errors'
 import { z } from 'zod'
+import { GuessLimit } from '../../auth/guess-limit.ts'
 import { MAX_WAIT_TOKEN_LIFE_S } from '../../numbers.ts'
 import type { RunDirectory } from '../../runs/run-directory.ts'
 import { type Endpoint, endpoint } from '../endpoint.ts'
@@ -6,6 +8,8 @@ import * as schema from '../schemas.ts'
 
 /** Durable waits: what is open, and how it is resumed. */
 export function waitEndpoints(runs: RunDirectory): Endpoint[] {
+  // Of their own: what is wrong with tokens of waits bars no caller of the API who comes from the same address.
+  const guesses = new GuessLimit(Date.now)
   return [
     endpoint({
       ...{ id: 'listWaits', method: 'get', path: '/api/waits', tag: 'Waits', access: 'scope' },
@@ -71,7 +75,7 @@ export function waitEndpoints(runs: RunDirectory): Endpoint[] {
       ...{ id: 'resumeWithToken', method: 'post', path: '/api/waits/resume', tag: 'Waits', access: 'public' },
       summary: 'Resume the wait that a token is for',
       description:
-        'The token is the right to do so; nothing else is asked. It stands in the body, so that no log of a proxy has it.',
+        'The token is the right to do so; nothing else is asked. It stands in the body, so that no log of a proxy has it. Tokens that are not genuine are slowed down, as those of the API are.',
       body: z.strictObject({
         token: z.string().min(1).max(2000),
         payload: schema.json.default(null).describe('The output of the wait.'),
@@ -82,8 +86,17 @@ export function waitEndpoints(runs: RunDirectory): Endpoint[] {
           schema: z.object({ runId: schema.runId, step: schema.slug, outcome: schema.resumeOutcome }),
         },
       },
-      errors: ['SF203', 'SF207', 'SF208', 'SF209'],
-      handle: async ({ body }) => ({ status: 200, body: await runs.resumeWithToken(body.token, body.payload) }),
+      errors: ['SF203', 'SF207', 'SF208', 'SF209', 'SF906'],
+      handle: async ({ body, address }) => {
+        let refusal: StarflowError | undefined
+        const resume = () =>
+          runs.resumeWithToken(body.token, body.payload).catch((error: unknown) => {
+            if (!isStarflowError(error) || error.code !== 'SF207') throw error
+            refusal = error
+            return undefined
+          })
+        return { status: 200, body: await guesses.check(body.token, address, resume, () => refusal!) }
+      },
     }),
   ]
 }
