@@ -62,6 +62,10 @@ begin
     select r.rolname as role_name, has_table_privilege(r.oid, 'pgflow.runs', 'insert') as is_server,
            array(select x from unnest(v_tables) x where has_table_privilege(r.oid, format('pgflow.%I', x), 'select')
                  and not (select c.relrowsecurity from pg_class c where c.oid = format('pgflow.%I', x)::regclass)) as reads,
+           -- What a policy of the project lets it see, and no more.
+           array(select x from unnest(v_tables) x where has_table_privilege(r.oid, format('pgflow.%I', x), 'select')
+                 and (select c.relrowsecurity from pg_class c where c.oid = format('pgflow.%I', x)::regclass)
+                 and exists (select from pg_policies p where p.schemaname = 'pgflow' and p.tablename = x and p.cmd in ('ALL', 'SELECT'))) as reads_by_policy,
            array(select distinct p.proname::text from pg_proc p where p.pronamespace = 'pgflow'::regnamespace and p.prosecdef
                  and has_function_privilege(r.oid, p.oid, 'execute')) as calls
     from pg_roles r
@@ -3374,16 +3378,22 @@ create function pgflow._wait_signing_key(p_flow_slug text, out kid text, out sec
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  v_name text;
+  v_cannot_be_decrypted boolean;
 begin
   kid := pgflow.get_setting('wait_token_kid');
   secret := pgflow._wait_key(kid);
   -- As many characters as the hash has bytes: a shorter secret is weaker than the signature.
   if secret is null or length(secret) < 32 then
+    v_name := 'starflow_wait_token_secret' || case kid when 'default' then '' else '_' || kid end;
+    v_cannot_be_decrypted := secret is null and pgflow._undecryptable_secrets(array[v_name]) <> '{}';
     perform pgflow._raise('SF206', format('Flow "%s" has a wait, and there is no secret to sign its tokens.', p_flow_slug),
-      format('The Vault secret "starflow_wait_token_secret%s" is %s.', case kid when 'default' then '' else '_' || kid end,
-             case when secret is null then 'missing' else 'shorter than 32 characters' end),
-      format('select vault.create_secret(encode(extensions.gen_random_bytes(32), ''hex''), %L)',
-             'starflow_wait_token_secret' || case kid when 'default' then '' else '_' || kid end));
+      format('The Vault secret "%s" %s.', v_name, case when v_cannot_be_decrypted then 'cannot be decrypted'
+                                                      when secret is null then 'is missing' else 'is shorter than 32 characters' end),
+      case when v_cannot_be_decrypted
+           then format('select vault.update_secret((select id from vault.secrets where name = %L), ''<its value>'')', v_name)
+           else format('select vault.create_secret(encode(extensions.gen_random_bytes(32), ''hex''), %L)', v_name) end);
   end if;
 end $$;
 
@@ -4895,6 +4905,7 @@ declare
   v_target record;
   v_hints text[] := '{}';
   v_is_scheduled boolean := false;
+  v_secret text;
 begin
   select * into v_target from pgflow._ping_target();
   functions_url := regexp_replace(v_target.base_url, '//[^/@]*@', '//');
@@ -4913,6 +4924,10 @@ begin
     missing := missing || 'key'::text;
     v_hints := v_hints || 'select vault.create_secret(''<secret>'', ''pgflow_auth_secret'') and set the same value as the functions'' secret STARFLOW_AUTH_SECRET'::text;
   end if;
+  foreach v_secret in array pgflow._undecryptable_secrets(array['pgflow_auth_secret', 'supabase_service_role_key', 'supabase_project_id']) loop
+    missing := missing || format('Vault secret %s: it is there and cannot be decrypted', v_secret);
+    v_hints := v_hints || format('select vault.update_secret((select id from vault.secrets where name = %L), ''<its value>'')', v_secret);
+  end loop;
   if to_regprocedure('net.http_post(text, jsonb, jsonb, jsonb, integer)') is null then
     missing := missing || 'pg_net'::text;
     v_hints := v_hints || 'create extension pg_net'::text;
@@ -5285,6 +5300,33 @@ as $$
               else interval '0' end
 $$;
 
+-- 60_worker/_undecryptable_secrets.sql
+-- Which of these secrets are in the Vault and cannot be decrypted: it was restored without its key, or the ciphertext was changed.
+create function pgflow._undecryptable_secrets(p_names text[])
+returns text[]
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_name text;
+  v_found text[] := '{}';
+begin
+  if to_regclass('vault.decrypted_secrets') is null then
+    return v_found;
+  end if;
+  foreach v_name in array p_names loop
+    begin
+      execute 'select count(s.decrypted_secret) from vault.decrypted_secrets s where s.name = $1' using v_name;
+    exception
+      when insufficient_privilege then
+        return '{}';
+      when others then
+        v_found := v_found || v_name;
+    end;
+  end loop;
+  return v_found;
+end $$;
+
 -- 60_worker/_unsupported_messages.sql
 -- Messages of a queue that none of its workers takes: no task has them, or that of a step which this queue does not serve.
 create function pgflow._unsupported_messages(p_queue_name text)
@@ -5304,8 +5346,9 @@ exception when undefined_table then
 end $$;
 
 -- 60_worker/_vault_secret.sql
--- A secret by name; null where it is missing, blank, unreadable or where there is no Vault. White space around it, which a
--- paste easily brings, is no part of it: in a header it would be refused.
+-- A secret by name; null where it is missing, blank, unreadable or where there is no Vault: one that cannot be decrypted, after a restore say,
+-- must not stop what does without it (_undecryptable_secrets tells). White space around it, which a paste easily brings, is no part
+-- of it: in a header it would be refused.
 create function pgflow._vault_secret(p_name text)
 returns text
 language plpgsql stable
@@ -5319,7 +5362,7 @@ begin
   end if;
   execute 'select s.decrypted_secret from vault.decrypted_secrets s where s.name = $1' into v_secret using p_name;
   return nullif(btrim(v_secret, E' \t\r\n'), '');
-exception when insufficient_privilege then
+exception when others then
   return null;
 end $$;
 
@@ -7682,6 +7725,13 @@ create table starflow.api_tokens (
 create index api_tokens_workspace_idx on starflow.api_tokens (workspace_id, created_at);
 comment on table starflow.api_tokens is 'Tokens of workspaces. Of the secret only its SHA-256 is kept: it is random and long, so that a slow hash would add nothing.';
 
+create table starflow.ended_sessions (
+  session_id text not null,
+  kept_until timestamptz not null,
+  constraint ended_sessions_pkey primary key (session_id)
+);
+comment on table starflow.ended_sessions is 'Sign-ins that were signed out of, for as long as their cookie could be good.';
+
 -- Beside pgflow.runs and not on it: runs that are started in SQL have no workspace, and a hot table gets no column that few
 -- of its rows use. The key stands here because pgflow.runs knows one per flow, and two workspaces may choose the same.
 create table starflow.queue_runs (
@@ -8136,6 +8186,19 @@ as $$
 $$;
 comment on function starflow.database_id() is 'The id of this database, made with it.';
 
+-- 75_server/end_session.sql
+create function starflow.end_session(session_id text, keep_for_ms bigint)
+returns void
+language sql
+set search_path = pg_catalog, pg_temp
+as $$
+  delete from starflow.ended_sessions e where e.kept_until < pgflow.clock();
+  insert into starflow.ended_sessions (session_id, kept_until)
+  values (end_session.session_id, pgflow.clock() + starflow._milliseconds(keep_for_ms))
+  on conflict do nothing;
+$$;
+comment on function starflow.end_session(text, bigint) is 'Ends a sign-in; that is kept for as long as its cookie could be good. Again: no effect.';
+
 -- 75_server/find_api_token.sql
 create function starflow.find_api_token(token_id text)
 returns setof starflow.api_tokens
@@ -8165,6 +8228,16 @@ begin
     order by j.jobname;
 end $$;
 comment on function starflow.flow_schedules() is 'The pg_cron jobs that schedule_flow has made, without their inputs.';
+
+-- 75_server/has_session_ended.sql
+create function starflow.has_session_ended(session_id text)
+returns boolean
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select exists (select from starflow.ended_sessions e where e.session_id = has_session_ended.session_id)
+$$;
+comment on function starflow.has_session_ended(text) is 'Whether this sign-in was signed out of.';
 
 -- 75_server/last_firing.sql
 create function starflow.last_firing(workspace_id text, trigger_name text)
@@ -9839,6 +9912,29 @@ create policy own_runs_are_readable on pgflow.task_attempts for select
 revoke all on schema pgflow from public;
 revoke execute on all functions in schema pgflow from public;
 
+-- Nothing for others either, whatever default privileges of the project gave them as these objects were made.
+do $$
+declare
+  v_role text;
+begin
+  for v_role in
+    select distinct r.rolname
+    from (select n.nspowner as owner, n.nspacl as acl from pg_namespace n where n.nspname in ('pgflow', 'starflow')
+          union all
+          select p.proowner, p.proacl from pg_proc p where p.pronamespace in ('pgflow'::regnamespace, 'starflow'::regnamespace)
+          union all
+          select c.relowner, c.relacl from pg_class c where c.relnamespace in ('pgflow'::regnamespace, 'starflow'::regnamespace)) o
+    cross join aclexplode(o.acl) a
+    join pg_roles r on r.oid = a.grantee
+    where a.grantee <> o.owner and r.rolname <> 'service_role'
+  loop
+    execute format('revoke all on schema pgflow, starflow from %I', v_role);
+    execute format('revoke all on all functions in schema pgflow, starflow from %I', v_role);
+    execute format('revoke all on all tables in schema pgflow, starflow from %I', v_role);
+    execute format('revoke all on all sequences in schema pgflow, starflow from %I', v_role);
+  end loop;
+end $$;
+
 do $$
 begin
   if exists (select from pg_roles where rolname = 'service_role') then
@@ -9932,6 +10028,11 @@ begin
     foreach v_name in array v_role.reads loop
       execute format('grant select on pgflow.%I to %I', v_name, v_role.role_name);
       execute format('create policy %I on pgflow.%I for select to %I using (true)', left('released_reads_of_' || v_role.role_name, 63), v_name, v_role.role_name);
+    end loop;
+    foreach v_name in array v_role.reads_by_policy loop
+      execute format('grant select on pgflow.%I to %I', v_name, v_role.role_name);
+      -- Our own policies, which stand beside those of the project, call it.
+      execute format('grant execute on function pgflow._caller_id() to %I', v_role.role_name);
     end loop;
     for v_statement in
       select format('grant execute on function %s to %I', p.oid::regprocedure, v_role.role_name)

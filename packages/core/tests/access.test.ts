@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { testDatabase } from '../../../tests/support/test-database.ts'
 import { StarflowSql } from '../src/index.ts'
+import { migrations } from '../src/migrations.ts'
 import { CompiledFlow, completed, failed } from './support/compiled-flow.ts'
 import { refusal } from './support/refusal.ts'
 import { shape } from './support/shape.ts'
@@ -139,4 +140,31 @@ test('PUBLIC may do nothing in the schema', async () => {
 test('service_role may execute every function', async () => {
   const [row] = await sql`select count(*)::integer from pg_proc where pronamespace = 'pgflow'::regnamespace`
   expect((await opened('service_role')).functions).toHaveLength(row!.count)
+})
+
+test('default privileges of the project open nothing to anybody', async () => {
+  const own = await testDatabase({ template: 'platform' })
+  await own.sql
+    .unsafe(`
+    alter default privileges grant usage on schemas to anon;
+    alter default privileges grant execute on functions to anon, public;
+    alter default privileges grant all on tables to anon, authenticated;
+    alter default privileges grant all on sequences to authenticated`)
+    .simple()
+  for (const migration of migrations) await own.sql.unsafe(migration.sql).simple()
+  const open = await own.sql`
+    select r.rolname, o.name from pg_roles r cross join (
+      select n.nspname::text as name, n.oid, 'schema' as kind from pg_namespace n where n.nspname in ('pgflow', 'starflow')
+      union all
+      select p.oid::regprocedure::text, p.oid, 'function' from pg_proc p where p.pronamespace in ('pgflow'::regnamespace, 'starflow'::regnamespace)
+      union all
+      select c.oid::regclass::text, c.oid, 'table' from pg_class c
+      where c.relnamespace in ('pgflow'::regnamespace, 'starflow'::regnamespace) and c.relkind in ('r', 'v')
+    ) o
+    where r.rolname in ('anon', 'authenticated')
+      and case o.kind when 'schema' then has_schema_privilege(r.oid, o.oid, 'usage, create')
+                      when 'function' then has_function_privilege(r.oid, o.oid, 'execute')
+                      else has_table_privilege(r.oid, o.oid, 'select, insert, update, delete, truncate, references, trigger') end`
+  expect(open).toEqual([])
+  expect(await own.as('service_role')`select pgflow.requeue_stalled_tasks() as requeued`).toEqual([{ requeued: 0 }])
 })

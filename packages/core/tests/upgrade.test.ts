@@ -195,6 +195,25 @@ describe('a populated database of the released line, after the migration', () =>
     ])
   })
 
+  test('keeps a role reading what policies of the project show it of tables with row-level security, and no more', async () => {
+    const database = await releasedDatabase()
+    const { sql } = database
+    await sql
+      .unsafe(`
+      alter table pgflow.runs enable row level security;
+      alter table pgflow.step_states enable row level security;
+      grant usage on schema pgflow to authenticated;
+      grant select on pgflow.runs, pgflow.step_states to authenticated;
+      create policy finished_ones on pgflow.runs for select to authenticated using (status = 'completed');`)
+      .simple()
+    const person = database.as('authenticated', { claims: { sub: randomUUID() } })
+    const before = await person`select run_id from pgflow.runs order by run_id`
+    expect(before.length).toBeGreaterThan(0)
+    await upgrade(sql)
+    expect(await person`select run_id from pgflow.runs order by run_id`).toEqual(before)
+    expect((await refusal(person`select from pgflow.step_states`)).code).toBe('42501')
+  })
+
   test('has its own function for old runs in the place of one that the project installed there', async () => {
     const { sql } = await releasedDatabase()
     await sql.unsafe(`

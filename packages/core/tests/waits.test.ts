@@ -607,6 +607,18 @@ describe('without a secret to sign tokens', () => {
     }
   })
 
+  test('a flow with a wait is refused in the same way where the Vault cannot decrypt it', async () => {
+    const flow = await approval()
+    const admin = database.as('supabase_admin', { connections: 1 })
+    await admin`update vault.secrets set secret = 'bm8gY2lwaGVydGV4dA==' where name = 'starflow_wait_token_secret'`
+    expect(await refusal(sql`select pgflow.start_flow(${flow.slug}, '{}')`)).toMatchObject({
+      code: 'SF206',
+      detail: 'The Vault secret "starflow_wait_token_secret" cannot be decrypted.',
+      hint: "select vault.update_secret((select id from vault.secrets where name = 'starflow_wait_token_secret'), '<its value>')",
+    })
+    await setWaitKey(sql)
+  })
+
   test('the hint makes one that serves', async () => {
     const flow = await approval()
     await setWaitKey(sql, null)

@@ -44,6 +44,12 @@ const secret = async (name: string, value: string) => {
   await sql`select vault.create_secret(${value}, ${name})`
 }
 
+/** As it is after a restore without the key of the Vault. */
+const undecryptable = async (name: string) => {
+  const admin = database.as('supabase_admin', { connections: 1 })
+  await admin`update vault.secrets set secret = 'bm8gY2lwaGVydGV4dA==' where name = ${name}`
+}
+
 const pings = async () => await sql<Ping[]>`select url, body, headers, timeout from public.pings order by id`
 
 /** One tick of cron: which functions were pinged. */
@@ -391,6 +397,21 @@ describe('ensure_workers', () => {
         { function_name: 'f', invoked: false },
       ])
     })
+  })
+
+  test('takes the next key where the Vault cannot decrypt one, and the status names that one with the way out', async () => {
+    await secret('supabase_service_role_key', 'eyJ.service.role')
+    await core.trackWorkerFunction('f')
+    await undecryptable('pgflow_auth_secret')
+    expect(await tick()).toEqual(['f'])
+    expect((await pings())[0]!.headers).toMatchObject({ apikey: 'eyJ.service.role' })
+    const [status] = await sql<[{ is_ready: boolean; missing: string[]; hint: string }]>`
+      select * from pgflow.ensure_workers_status`
+    expect(status.is_ready).toBe(false)
+    expect(status.missing).toContain('Vault secret pgflow_auth_secret: it is there and cannot be decrypted')
+    expect(status.hint).toContain(
+      `select vault.update_secret((select id from vault.secrets where name = 'pgflow_auth_secret'), '<its value>')`,
+    )
   })
 
   test('does nothing and raises nothing in a database without Vault', async () => {

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { startFunctions } from './support/functions-host.ts'
 
@@ -35,6 +36,45 @@ Deno.serve(async (request) => Response.json({
     readOutside: 'NotCapable',
     readInside: 'done',
   })
+})
+
+test('an isolate reads neither the state of the platform nor files of environment variables, although both are in its project', async () => {
+  const files = [
+    'kept/keys.json',
+    '.starflow/dev/postgres/starflow-secrets.json',
+    '.env',
+    '.env.local',
+    'data/list.json',
+  ]
+  const { call, folder } = await startFunctions(
+    {
+      'peek/index.ts': `import { readFileSync } from 'node:fs'
+const outcome = (act: () => unknown) => {
+  try { act(); return 'read' } catch (error) { return (error as Error).name }
+}
+Deno.serve(async (request) => {
+  const paths = await request.json()
+  return Response.json([
+    paths.map((path: string) => outcome(() => Deno.readTextFileSync(path))),
+    paths.map((path: string) => outcome(() => readFileSync(path))),
+    outcome(() => [...Deno.readDirSync(new URL('../../.starflow', import.meta.url))]),
+  ])
+})`,
+      '../package.json': '{}',
+      ...Object.fromEntries(files.map((file) => [join('..', file), '{}'])),
+    },
+    (project) => ({ stateDir: join(project, 'kept') }),
+  )
+  const body = JSON.stringify(files.map((file) => join(folder, file)))
+  const refused = ['NotCapable', 'NotCapable', 'NotCapable', 'NotCapable', 'read']
+  const [deno, node, listed] = (await (await call('peek', { method: 'POST', body })).json()) as [
+    string[],
+    string[],
+    string,
+  ]
+  expect(deno).toEqual(refused)
+  expect(node.map((name) => name === 'read')).toEqual(refused.map((name) => name === 'read'))
+  expect(listed).toBe('NotCapable')
 })
 
 test('exit, kill, signals and workers are as in the edge runtime', async () => {

@@ -24,7 +24,10 @@ test('a port that is taken is told with its address, and nothing is left open', 
   })
   const { sql } = storage.database!
   await until(
-    async () => (await sql`select from pg_stat_activity where application_name = 'starflow.server.api'`).length,
+    async () =>
+      (
+        await sql`select from pg_stat_activity where datname = current_database() and application_name = 'starflow.server.api'`
+      ).length,
     (connections) => connections === 0,
   )
   // It has claimed nothing either: it listens first.

@@ -1,5 +1,5 @@
 import { createLogUpdate } from 'log-update'
-import type pc from 'picocolors'
+import type { Output } from '../output/output.ts'
 import { formatCount, formatDuration, textTable } from '../output/text-table.ts'
 import type { Progress } from './progress.ts'
 
@@ -11,13 +11,10 @@ export interface ProgressDisplay {
   done(): void
 }
 
-type Colors = ReturnType<typeof pc.createColors>
-
-interface DisplayOptions {
+interface DisplayOptions extends Pick<Output, 'colors' | 'printable'> {
   /** Where to redraw; without it every update is a plain line now and then. */
   readonly terminal?: NodeJS.WriteStream | undefined
   readonly writeLine: (text: string) => void
-  readonly colors: Colors
   /** How often plain lines come. */
   readonly plainIntervalMs?: number
 }
@@ -27,7 +24,10 @@ export function createProgressDisplay(options: DisplayOptions): ProgressDisplay 
   return options.terminal === undefined ? plainDisplay(options) : terminalDisplay(options, options.terminal)
 }
 
-function terminalDisplay({ colors, writeLine }: DisplayOptions, terminal: NodeJS.WriteStream): ProgressDisplay {
+function terminalDisplay(
+  { colors, printable, writeLine }: DisplayOptions,
+  terminal: NodeJS.WriteStream,
+): ProgressDisplay {
   const draw = createLogUpdate(terminal)
   let current: string | undefined
   return {
@@ -39,11 +39,13 @@ function terminalDisplay({ colors, writeLine }: DisplayOptions, terminal: NodeJS
     update(progress, elapsedMs) {
       const [header, ...rows] = progressTable(progress)
       const waiting = describeStranded(progress)
-      current = [
-        progressBar(progress, elapsedMs),
-        ...(waiting === undefined ? [] : [waiting]),
-        ...['', colors.dim(header!), ...rows],
-      ].join('\n')
+      current = printable(
+        [
+          progressBar(progress, elapsedMs),
+          ...(waiting === undefined ? [] : [waiting]),
+          ...['', colors.dim(header!), ...rows],
+        ].join('\n'),
+      )
       draw(current)
     },
     done() {

@@ -56,7 +56,11 @@ test('while tasks of killed workers are awaited, the display says until when', (
     'waiting: 1 task of a killed worker comes back now',
   )
   const lines: string[] = []
-  const display = createProgressDisplay({ writeLine: (text) => lines.push(text), colors: pc.createColors(false) })
+  const display = createProgressDisplay({
+    writeLine: (text) => lines.push(text),
+    colors: pc.createColors(false),
+    printable: (text) => text,
+  })
   display.update(progress({ stranded: { tasks: 10, backInSeconds: 21 } }), 0)
   expect(lines[0]).toContain('waiting: 10 tasks of killed workers come back in 21 s')
 })
@@ -66,6 +70,7 @@ test('a stream that is no terminal gets plain lines now and then, and always the
   const display = createProgressDisplay({
     writeLine: (text) => lines.push(text),
     colors: pc.createColors(false),
+    printable: (text) => text,
     plainIntervalMs: 5_000,
   })
   display.update(progress(), 0)

@@ -65,6 +65,7 @@ export async function runDemo(options: DemoOptions, output: Output, interrupted:
     terminal: output.isInteractive ? process.stdout : undefined,
     writeLine: say,
     colors: output.colors,
+    printable: output.printable,
   })
   const platform = await startDemoPlatform({
     dataDir,

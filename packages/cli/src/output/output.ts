@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { exactJsonText } from '@starflow/dsl'
 import pc from 'picocolors'
 
@@ -13,8 +14,12 @@ export interface Output {
   result(value: unknown): void
   /** One line on standard error. */
   problem(text: string): void
-  readonly colors: ReturnType<typeof pc.createColors>
+  readonly colors: Colors
+  /** Text as it may be written to a terminal: what is no colour of ours controls nothing there. `line` and `problem` do it themselves. */
+  printable(text: string): string
 }
+
+export type Colors = ReturnType<typeof pc.createColors>
 
 /** Makes the output of a command late, because its `--json` decides how it writes. */
 export type OutputFor = (options: { json?: boolean }) => Output
@@ -30,14 +35,51 @@ export function createOutput(options: { json: boolean }, streams: OutputStreams 
     json: options.json,
     isInteractive,
     line: (text = '') => {
-      if (!options.json) streams.stdout.write(`${text}\n`)
+      if (!options.json) streams.stdout.write(`${printable(text)}\n`)
     },
     result: (value) => {
-      if (options.json) streams.stdout.write(`${exactJsonText(value)}\n`)
+      if (options.json) streams.stdout.write(`${exactJsonText(value).replace(/\p{Cc}/gu, escaped)}\n`)
     },
     problem: (text) => {
-      streams.stderr.write(`${text}\n`)
+      streams.stderr.write(`${printable(text)}\n`)
     },
-    colors: isInteractive ? pc : pc.createColors(false),
+    colors: isInteractive ? OUR_COLORS : pc.createColors(false),
+    printable,
   }
+}
+
+/** Stands for the escape character in colours of ours, and cannot be in a text of anybody else. */
+const OUR_ESCAPE = `\ufdd0${randomUUID()}`
+
+const OUR_COLORS = Object.fromEntries(
+  Object.entries(pc.createColors(true)).map(([name, paint]) => [
+    name,
+    typeof paint === 'boolean'
+      ? paint
+      : (text: string | number | null | undefined) =>
+          paint(withoutControls(String(text))).replaceAll('\x1b', OUR_ESCAPE),
+  ]),
+) as unknown as Colors
+
+function printable(text: string): string {
+  return withoutControls(text).replaceAll(OUR_ESCAPE, '\x1b')
+}
+
+/**
+ * Errors, titles and logs come from whoever starts runs and writes files: an escape sequence in them would move the cursor, hide
+ * lines, or write to the clipboard. Controls are shown as their pictures, those that turn the direction of writing are left out.
+ */
+function withoutControls(text: string): string {
+  return text
+    .replaceAll('\r\n', '\n')
+    .replace(/[\u202a-\u202e\u2066-\u2069]/g, '')
+    .replace(/[^\P{Cc}\n\t]/gu, (control) => {
+      const code = control.charCodeAt(0)
+      return code < 0x20 ? String.fromCharCode(0x2400 + code) : code === 0x7f ? '\u2421' : '\ufffd'
+    })
+}
+
+/** Of those that JSON leaves as they are. */
+function escaped(control: string): string {
+  return `\\u00${control.charCodeAt(0).toString(16)}`
 }

@@ -55,7 +55,7 @@ function terminalView(output: Output, progress: RunProgress): RunView {
   let isDrawn = false
   const redraw = () => {
     isDrawn = true
-    draw(progress.steps.map((step) => coloured(output, step)).join('\n'))
+    draw(output.printable(progress.steps.map((step) => coloured(output, step)).join('\n')))
   }
   return {
     show(events) {

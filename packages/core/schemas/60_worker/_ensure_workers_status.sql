@@ -8,6 +8,7 @@ declare
   v_target record;
   v_hints text[] := '{}';
   v_is_scheduled boolean := false;
+  v_secret text;
 begin
   select * into v_target from pgflow._ping_target();
   functions_url := regexp_replace(v_target.base_url, '//[^/@]*@', '//');
@@ -26,6 +27,10 @@ begin
     missing := missing || 'key'::text;
     v_hints := v_hints || 'select vault.create_secret(''<secret>'', ''pgflow_auth_secret'') and set the same value as the functions'' secret STARFLOW_AUTH_SECRET'::text;
   end if;
+  foreach v_secret in array pgflow._undecryptable_secrets(array['pgflow_auth_secret', 'supabase_service_role_key', 'supabase_project_id']) loop
+    missing := missing || format('Vault secret %s: it is there and cannot be decrypted', v_secret);
+    v_hints := v_hints || format('select vault.update_secret((select id from vault.secrets where name = %L), ''<its value>'')', v_secret);
+  end loop;
   if to_regprocedure('net.http_post(text, jsonb, jsonb, jsonb, integer)') is null then
     missing := missing || 'pg_net'::text;
     v_hints := v_hints || 'create extension pg_net'::text;

@@ -2,6 +2,29 @@
 revoke all on schema pgflow from public;
 revoke execute on all functions in schema pgflow from public;
 
+-- Nothing for others either, whatever default privileges of the project gave them as these objects were made.
+do $$
+declare
+  v_role text;
+begin
+  for v_role in
+    select distinct r.rolname
+    from (select n.nspowner as owner, n.nspacl as acl from pg_namespace n where n.nspname in ('pgflow', 'starflow')
+          union all
+          select p.proowner, p.proacl from pg_proc p where p.pronamespace in ('pgflow'::regnamespace, 'starflow'::regnamespace)
+          union all
+          select c.relowner, c.relacl from pg_class c where c.relnamespace in ('pgflow'::regnamespace, 'starflow'::regnamespace)) o
+    cross join aclexplode(o.acl) a
+    join pg_roles r on r.oid = a.grantee
+    where a.grantee <> o.owner and r.rolname <> 'service_role'
+  loop
+    execute format('revoke all on schema pgflow, starflow from %I', v_role);
+    execute format('revoke all on all functions in schema pgflow, starflow from %I', v_role);
+    execute format('revoke all on all tables in schema pgflow, starflow from %I', v_role);
+    execute format('revoke all on all sequences in schema pgflow, starflow from %I', v_role);
+  end loop;
+end $$;
+
 do $$
 begin
   if exists (select from pg_roles where rolname = 'service_role') then

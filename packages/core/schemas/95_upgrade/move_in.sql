@@ -69,6 +69,11 @@ begin
       execute format('grant select on pgflow.%I to %I', v_name, v_role.role_name);
       execute format('create policy %I on pgflow.%I for select to %I using (true)', left('released_reads_of_' || v_role.role_name, 63), v_name, v_role.role_name);
     end loop;
+    foreach v_name in array v_role.reads_by_policy loop
+      execute format('grant select on pgflow.%I to %I', v_name, v_role.role_name);
+      -- Our own policies, which stand beside those of the project, call it.
+      execute format('grant execute on function pgflow._caller_id() to %I', v_role.role_name);
+    end loop;
     for v_statement in
       select format('grant execute on function %s to %I', p.oid::regprocedure, v_role.role_name)
       from pg_proc p where p.pronamespace = 'pgflow'::regnamespace and p.proname = any (v_role.calls)

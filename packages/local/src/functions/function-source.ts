@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, parse, relative, resolve } from 'node:path'
 
 /** Where the code of one edge function is. */
@@ -47,6 +47,20 @@ export function readableFolders({ config }: FunctionSource, projectDir: string):
   const targets = config === undefined ? [] : mappedFiles(config)
   const outside = targets.filter((target) => relative(projectDir, target).startsWith('..'))
   return [...new Set([projectDir, ...outside.map((target) => findProjectDir(dirname(target)))])]
+}
+
+/**
+ * What a function may not read although it lies in those folders: the state of local platforms, which holds their keys and passwords, and
+ * files of environment variables. What a function is to know of them is in its environment.
+ */
+export function secretPaths(folders: readonly string[], stateDir: string | undefined): readonly string[] {
+  const inside = folders.flatMap((folder) => [
+    join(folder, '.starflow'),
+    ...readdirSync(folder)
+      .filter((name) => /^\.env(?:\.|$)/.test(name))
+      .map((name) => join(folder, name)),
+  ])
+  return [...(stateDir === undefined ? [] : [stateDir]), ...inside]
 }
 
 /** What a deno.json that cannot be read maps is Deno's to complain about. */

@@ -19,6 +19,8 @@ export interface FunctionsHostOptions {
   readonly functionsDir: string
   /** What isolates may read. Default: the nearest folder at or above `functionsDir` with node_modules or package.json. */
   readonly projectDir?: string
+  /** What the platform keeps, its secrets among it: isolates may not read it. */
+  readonly stateDir?: string
   /** Environment of every isolate, to which SB_EXECUTION_ID and STARFLOW_WALL_CLOCK_MS are added. Nothing else is in it. */
   readonly env?: Readonly<Record<string, string>>
   readonly limits?: Partial<IsolateLimits>
@@ -192,6 +194,7 @@ export class FunctionsHost {
     const isolate = new Isolate({
       source,
       projectDir: this.#projectDir,
+      stateDir: this.#options.stateDir,
       deno: this.#deno,
       denoDir: this.#denoDir,
       env: this.#options.env ?? {},

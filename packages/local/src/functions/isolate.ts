@@ -8,7 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { StarflowError } from '@starflow/errors'
 import { killAtExit } from '../processes/end-at-exit.ts'
 import { bootFailure, silentBootFailure } from './boot-failure.ts'
-import { type FunctionSource, readableFolders } from './function-source.ts'
+import { type FunctionSource, readableFolders, secretPaths } from './function-source.ts'
 import type {
   ExitReason,
   FunctionsEvent,
@@ -28,6 +28,8 @@ import type { RunnerCommand, RunnerConfig, RunnerMessage } from './runner.ts'
 export interface IsolateOptions {
   readonly source: FunctionSource
   readonly projectDir: string
+  /** Folder that it may not read; undefined: none but what {@link secretPaths} names. */
+  readonly stateDir: string | undefined
   readonly deno: string
   /** Folder of Deno's cache of transpiled modules. */
   readonly denoDir: string
@@ -185,7 +187,7 @@ export class Isolate {
   }
 
   #spawn(): ChildProcessByStdio<Writable, Readable, Readable> {
-    const { source, projectDir, deno, denoDir, env, limits } = this.#options
+    const { source, projectDir, stateDir, deno, denoDir, env, limits } = this.#options
     const functionEnv = {
       ...env,
       SB_EXECUTION_ID: this.id,
@@ -196,6 +198,7 @@ export class Isolate {
       mark: this.#mark,
       env: Object.keys(functionEnv),
     }
+    const folders = readableFolders(source, projectDir)
     const args = [
       'run',
       '--quiet',
@@ -207,7 +210,8 @@ export class Isolate {
       '--allow-net',
       '--allow-env',
       '--allow-sys',
-      `--allow-read=${readableFolders(source, projectDir).join(',')}`,
+      `--allow-read=${folders.join(',')}`,
+      `--deny-read=${secretPaths(folders, stateDir).join(',')}`,
       '--deny-write',
       '--deny-run',
       '--deny-ffi',

@@ -127,6 +127,7 @@ export async function createLocalPlatform(options: LocalPlatformOptions = {}): P
     functions = new FunctionsHost({
       functionsDir: options.functionsDir ?? emptyFolder(join(dataDir, 'no-functions')),
       denoDir: join(dataDir, 'deno'),
+      stateDir: dataDir,
       env: {
         ...functionEnv,
         SUPABASE_URL: apiUrl,

@@ -10,7 +10,7 @@ import { temporaryFolder } from './temporary-folder.ts'
 /** A functions host behind a gateway, with these files below `functions/`; all of it ends with the test. */
 export async function startFunctions(
   files: Readonly<Record<string, string>>,
-  options: Partial<FunctionsHostOptions> = {},
+  options: Partial<FunctionsHostOptions> | ((folder: string) => Partial<FunctionsHostOptions>) = {},
 ) {
   const folder = temporaryFolder(
     Object.fromEntries(Object.entries(files).map(([path, text]) => [join('functions', path), text])),
@@ -22,7 +22,7 @@ export async function startFunctions(
     onEvent: log.record,
     // The same tests hold on Deno 2.1, the line of the edge runtime.
     ...(process.env.STARFLOW_TEST_DENO === undefined ? {} : { deno: process.env.STARFLOW_TEST_DENO }),
-    ...options,
+    ...(typeof options === 'function' ? options(folder) : options),
   })
   const gateway = new Gateway({ functions: () => host, health: () => ({ status: 'ok' }) })
   const api = await gateway.start()
