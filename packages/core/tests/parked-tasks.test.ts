@@ -300,11 +300,16 @@ test('a claim looks at as many pages with 20 000 tasks that are due in a week as
     const plan = row['QUERY PLAN'][0].Plan
     return plan['Shared Hit Blocks']! + plan['Shared Read Blocks']!
   }
-  for (let round = 0; round < 6; round++) await pagesOfClaim()
-  const before = await pagesOfClaim()
+  // The least of several: a connection that plans anew reads the catalog, too.
+  const leastPages = async () => {
+    const rounds: number[] = []
+    for (let round = 0; round < 8; round++) rounds.push(await pagesOfClaim())
+    return Math.min(...rounds)
+  }
+  const before = await leastPages()
   const input = sql`(select jsonb_agg(n) from generate_series(1, 20000) n)`
   await sql`select count(*) from pgflow.start_flow(${flow.slug}, ${input}, start_at => now() + interval '7 days')`
   expect(await parked(flow)).toBe(20_000)
-  expect(await pagesOfClaim()).toBeLessThan(before + 60)
+  expect(await leastPages()).toBeLessThan(1.5 * before)
   await sql`select pgflow.delete_flow_and_data(${flow.slug})`
 })
