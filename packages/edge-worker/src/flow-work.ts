@@ -121,6 +121,7 @@ export class FlowWork implements Work {
     return await runInTransaction({
       sql: handlersSql,
       signal,
+      timeoutSeconds: task.timeoutSeconds,
       handler: (tx) =>
         step.handler(
           argument,

@@ -1,4 +1,5 @@
 import type { Sql, TransactionSql } from 'postgres'
+import { MAX_TIMER_MS } from './numbers.ts'
 import { WorkerShutdownError } from './worker-shutdown-error.ts'
 
 export interface TransactionalRun {
@@ -6,6 +7,8 @@ export interface TransactionalRun {
   readonly sql: Sql
   /** The attempt's signal. */
   readonly signal: AbortSignal
+  /** How long the attempt may take. */
+  readonly timeoutSeconds: number
   readonly handler: (tx: TransactionSql) => unknown
   /** Reports the attempt in the transaction; answers why the report is refused, or undefined. */
   readonly settle: (tx: TransactionSql, output: unknown) => Promise<string | undefined>
@@ -26,13 +29,17 @@ export class SettledInTransaction {
  *
  * - Until the commit everything is rolled back: by a handler that throws, a timeout, a lost connection, a killed process.
  * - A report is refused when the task is not this attempt's any more. Nothing is committed then.
+ * - Postgres itself ends a statement, or a transaction that is left idle, a second after the attempt's timeout: a stopped process or a host that
+ *   vanished holds its locks, which the next attempt may need, no longer than that.
  * - If the connection is lost while the commit is under way, nobody here knows which it was. The failure that is reported
  *   then waits for the transaction's lock on the run, and is refused if it did commit.
  */
 export async function runInTransaction(run: TransactionalRun): Promise<SettledInTransaction> {
-  const { sql, signal, handler, settle } = run
+  const { sql, signal, timeoutSeconds, handler, settle } = run
+  const limit = String(Math.min((timeoutSeconds + 1) * 1000, MAX_TIMER_MS))
   try {
     await sql.begin(async (tx) => {
+      await tx`select set_config('statement_timeout', ${limit}, true), set_config('idle_in_transaction_session_timeout', ${limit}, true)`
       const output = await handler(tx)
       throwIfTimedOut(signal)
       const refusal = await settle(tx, output)

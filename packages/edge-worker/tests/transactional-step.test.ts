@@ -3,10 +3,12 @@ import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { StarflowSql } from '@starflow/core'
 import { type AnyFlow, Flow, NonRetryableError } from '@starflow/dsl'
+import postgres from 'postgres'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { COMPILED } from '../../../tests/support/compiled.ts'
 import { flakyProxy } from '../../../tests/support/flaky-proxy.ts'
 import { testDatabase } from '../../../tests/support/test-database.ts'
+import { runInTransaction } from '../src/transactional-step.ts'
 import { type RunningFunction, workerFunctionOn } from './support/running-function.ts'
 import { transactionalFlow } from './support/transactional-flow.ts'
 
@@ -237,6 +239,38 @@ const BOUNDARIES = [
   { name: 'before the commit is sent', text: 'commit', when: 'before', commits: false },
   { name: 'after the commit, before the answer', text: 'commit', when: 'after', commits: true },
 ] as const
+
+test('a transactional step whose worker stops in the middle holds its locks no longer than its attempt', {
+  timeout: 120_000,
+}, async () => {
+  await sql`create table public.once (name text primary key)`
+  const handlers = postgres(url, { max: 1 })
+  let hasInserted = () => {}
+  const inserted = new Promise<void>((resolve) => {
+    hasInserted = resolve
+  })
+  let goOn = () => {}
+  // For the database a stopped process is this: a transaction in which nothing more is said.
+  const stopped = runInTransaction({
+    sql: handlers,
+    signal: new AbortController().signal,
+    timeoutSeconds: 1,
+    handler: async (tx) => {
+      await tx`insert into public.once values ('key')`
+      hasInserted()
+      await new Promise<void>((resolve) => {
+        goOn = resolve
+      })
+    },
+    settle: async (tx) => void (await tx`select 1`),
+  }).catch((error: unknown) => error)
+  await inserted
+  // Waits for the end of the dead transaction, and then has the key.
+  await sql`insert into public.once values ('key')`
+  goOn()
+  expect(await stopped).toBeInstanceOf(Error)
+  await handlers.end({ timeout: 0 })
+})
 
 describe.each(BOUNDARIES)('a transactional step whose worker is killed $name', ({ text, when, commits }) => {
   test(`leaves ${commits ? 'both effect and completion' : 'neither'}, and in the end there is one effect`, async () => {
