@@ -141,7 +141,10 @@ describe('a compile of a flow that is missing', () => {
     const slug = newSlug()
     await sql`select pgmq.create(${`${slug}__check`})`
     await superuser`update pgmq.meta set queue_name = ${`${slug}__CHECK`} where queue_name = ${`${slug}__check`}`
-    await superuser.unsafe(`drop table pgmq.q_${slug}__check, pgmq.a_${slug}__check`)
+    for (const table of [`q_${slug}__check`, `a_${slug}__check`]) {
+      await superuser.unsafe(`alter extension pgmq drop table pgmq.${table}`)
+      await superuser.unsafe(`drop table pgmq.${table}`)
+    }
     const refused = await refusal(compile(slug, three))
     expect(refused).toMatchObject({ code: 'SF110', detail: `pgmq lists it as "${slug}__CHECK".` })
     await superuser.unsafe(refused.hint!.split(': ')[1]!)

@@ -52,7 +52,8 @@ create table pgflow.steps (
   constraint required_input_pattern_is_object check (required_input_pattern is null or jsonb_typeof(required_input_pattern) = 'object'),
   -- The names that _derive_routes can give to this very step. No slug holds "__", so that no other step and no other flow has one of
   -- them: a route leads into no foreign queue, and a deletion by routes drops none.
-  constraint queue_is_its_own check (queue_name in (
+  -- A slug that is not valid is refused by steps_step_slug_check, whose name callers know.
+  constraint queue_is_its_own check (not pgflow.is_valid_slug(step_slug) or queue_name in (
     lower(flow_slug), lower(flow_slug || '__' || step_slug), lower(flow_slug || '__' || step_index::text))),
   constraint steps_deps_count_check check (deps_count >= 0),
   constraint steps_step_slug_check check (pgflow.is_valid_slug(step_slug)),
