@@ -155,6 +155,14 @@ class QueueRun {
 
   /** In the order of steps and elements. */
   async #queued(): Promise<QueuedTask[]> {
+    // A delay of more than an hour is parked, without a message; this schedule takes tasks by their messages.
+    await this.#sql`
+      with unparked as (delete from pgflow.parked_tasks where run_id = ${this.#runId} returning *),
+        sent as (
+          select u.*, pgmq.send(u.queue_name, '{}'::jsonb, u.due_at) as message_id from unparked u
+        )
+      update pgflow.step_tasks t set message_id = s.message_id from sent s
+      where (t.run_id, t.step_slug, t.task_index) = (s.run_id, s.step_slug, s.task_index)`
     const tasks = await this.#sql<(Omit<QueuedTask, 'dueIn'> & { queue: string })[]>`
       select t.step_slug as "stepSlug", t.task_index as "taskIndex", t.attempts_count as "attemptsSoFar",
              t.message_id as "messageId", t.queue_name as queue
