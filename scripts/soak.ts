@@ -1,7 +1,6 @@
 /** Disturbs a running system for a while, and checks that nothing is lost by it: `npm run soak -- --help`. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { withBuiltInArrays } from '@starflow/core'
-import postgres from 'postgres'
+import { openDatabase, parseDatabaseUrl, type Sql } from '@starflow/core'
 import { textTable } from '../packages/cli/src/output/text-table.ts'
 import { randomFrom } from '../tests/support/random.ts'
 import { DISTURBANCES, disturb, restoreEverything } from './soak/disturbances.ts'
@@ -33,9 +32,7 @@ async function soak(options: SoakOptions): Promise<Soak> {
   say(`Soaking for ${options.minutes} minutes with seed ${options.seed} ...`)
   const platform = await startSoakPlatform({ keep: options.keep, note })
   const { databaseUrl } = platform.starflow.platform
-  const sql = withBuiltInArrays(
-    postgres(databaseUrl, { max: 4, prepare: false, fetch_types: false, onnotice: () => {} }),
-  )
+  const sql = openDatabase(parseDatabaseUrl(databaseUrl), { applicationName: 'soak', connections: 4, prepare: false })
   const done = new Tally(['runs started', ...Object.keys(DISTURBANCES)])
   const handMade = new Set<string>()
   try {
@@ -73,7 +70,7 @@ async function soak(options: SoakOptions): Promise<Soak> {
 }
 
 /** Until every flow is there: starts before would be refused. */
-async function compiled(sql: postgres.Sql): Promise<void> {
+async function compiled(sql: Sql): Promise<void> {
   while ((await sql`select from pgflow.flows`).length < 3) await sleep(100)
 }
 

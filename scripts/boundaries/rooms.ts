@@ -25,6 +25,8 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   engine: {
     folder: 'packages/engine/',
     mayImport: ['errors', 'tracing', 'dsl'],
+    // Its adapters are given the connections that they use.
+    mayImportTypesOf: ['core'],
     confined: {
       packages: DATABASE_DRIVERS,
       to: 'src/adapters/',

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Sql } from '@starflow/core'
 import { fence, restore } from '@starflow/core/operations'
-import type { Sql } from 'postgres'
 import { ROOT } from '../repository.ts'
 import type { SoakPlatform } from './soak-platform.ts'
 import type { Tally } from './tally.ts'
@@ -72,7 +72,9 @@ export const DISTURBANCES: Readonly<Record<string, Disturbance>> = {
         { flow_slug: queue.flow, run_id: crypto.randomUUID(), step_slug: queue.step, task_index: 0 },
       ]
       const body = bodies[below(random, bodies.length)]!
-      const [sent] = await sql<{ id: string }[]>`select pgmq.send(${queue.name}, ${sql.json(body)})::text as id`
+      const [sent] = await sql<
+        { id: string }[]
+      >`select pgmq.send(${queue.name}, ${JSON.stringify(body)}::text::jsonb)::text as id`
       handMade.add(`${queue.name}/${sent!.id}`)
       tally.add('messages sent by hand')
     },

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Sql } from '@starflow/core'
 import type { Json } from '@starflow/dsl'
-import type { Sql } from 'postgres'
 import type { EffectsInput } from './flows/soak-effects.ts'
 import type { ShapesInput } from './flows/soak-shapes.ts'
 import type { Tally } from './tally.ts'
@@ -21,7 +21,8 @@ export async function takeIn(sql: Sql, random: () => number, tally: Tally, stopp
     ]
     for (const [flowSlug, inputs] of starts) {
       try {
-        const runs = await sql`select run_id from pgflow.start_flows(${flowSlug}, ${sql.json(inputs as never)})`
+        const runs =
+          await sql`select run_id from pgflow.start_flows(${flowSlug}, ${JSON.stringify(inputs)}::text::jsonb)`
         tally.add('runs started', runs.length)
       } catch {
         tally.add('starts refused by a lost connection')

@@ -1,4 +1,4 @@
-import type { Sql } from 'postgres'
+import type { Sql } from '@starflow/core'
 import { type BrokenInvariant, brokenInvariants } from '../../tests/support/invariants.ts'
 
 export interface Outcome {
@@ -55,8 +55,9 @@ export async function judge(sql: Sql, handMade: ReadonlySet<string>): Promise<Ou
 }
 
 async function byStatus(sql: Sql, table: 'runs' | 'step_tasks'): Promise<Record<string, number>> {
-  const rows = await sql<{ status: string; count: number }[]>`
-    select status, count(*)::integer as count from pgflow.${sql(table)} group by 1 order by 1`
+  const rows = await sql.unsafe<{ status: string; count: number }[]>(
+    `select status, count(*)::integer as count from pgflow.${table} group by 1 order by 1`,
+  )
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]))
 }
 

@@ -59,7 +59,7 @@ export async function startSoakPlatform(options: {
         if (event.type === 'function.boot_failed') options.note(`${event.error.code}: ${event.error.message}`)
       },
     })
-    await starflow.sql.unsafe(SCHEMA).simple()
+    await starflow.sql.unsafe(SCHEMA)
     const postgres = new RestartablePostgres(join(dataDir, 'postgres'))
     let disposal: Promise<void> | undefined
     const disposeAll = async () => {

@@ -13,6 +13,12 @@ export interface FlakyProxy {
    * it, with the answer withheld. Settles then; the connection hangs until it is reset.
    */
   stopAt(text: string, when: 'before' | 'after'): Promise<void>
+  /** Swallows everything that comes on the connections that are open now, both ways, while they stay open. New ones work. */
+  freeze(): void
+  /** Swallows everything on new connections too, until {@link FlakyProxy.restore}. */
+  goSilent(): void
+  /** Holds every piece of data back for so long, both ways; 0 for no longer. */
+  delay(ms: number): void
   /** Refuses new connections and resets the open ones, until {@link FlakyProxy.restore}. */
   cut(): void
   restore(): void
@@ -24,14 +30,24 @@ export interface FlakyProxy {
 export async function flakyProxy(databaseUrl: string): Promise<FlakyProxy> {
   const target = new URL(databaseUrl)
   const clients = new Set<Socket>()
+  const frozen = new WeakSet<Socket>()
   let trigger: string | undefined
   let stop: { text: string; when: 'before' | 'after'; tell: () => void } | undefined
   let isCut = false
+  let isSilent = false
+  let delayMs = 0
   let connections = 0
   const server = createServer((client) => {
     if (isCut) return void client.resetAndDestroy()
     connections++
     clients.add(client)
+    if (isSilent) frozen.add(client)
+    /** Later, in order. */
+    const pass = (to: Socket, data: Buffer) => {
+      if (frozen.has(client)) return
+      if (delayMs === 0) to.write(data)
+      else setTimeout(() => frozen.has(client) || to.destroyed || to.write(data), delayMs)
+    }
     const upstream = connect(Number(target.port), target.hostname)
     let stopped: typeof stop
     client.on('data', (data) => {
@@ -46,10 +62,10 @@ export async function flakyProxy(databaseUrl: string): Promise<FlakyProxy> {
         client.resetAndDestroy()
         return
       }
-      upstream.write(data)
+      pass(upstream, data)
     })
     upstream.on('data', (data) => {
-      if (stopped === undefined) client.write(data)
+      if (stopped === undefined) pass(client, data)
       else stopped.tell()
     })
     for (const [one, other] of [
@@ -82,12 +98,23 @@ export async function flakyProxy(databaseUrl: string): Promise<FlakyProxy> {
       new Promise((tell) => {
         stop = { text, when, tell }
       }),
+    freeze: () => {
+      for (const client of clients) frozen.add(client)
+    },
+    goSilent: () => {
+      isSilent = true
+      for (const client of clients) frozen.add(client)
+    },
+    delay: (ms) => {
+      delayMs = ms
+    },
     cut: () => {
       isCut = true
       reset()
     },
     restore: () => {
       isCut = false
+      isSilent = false
     },
     get connections() {
       return connections

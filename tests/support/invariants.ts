@@ -1,4 +1,4 @@
-import type { Sql } from 'postgres'
+import type { Sql } from '@starflow/core'
 
 export interface InvariantOptions {
   /** Whether `recordEvents` of ./events.ts was called before the first start. */
@@ -150,14 +150,16 @@ async function queuesAgainstTheirTasks(sql: Sql, { handMade }: InvariantOptions)
     select distinct queue_name from pgflow.steps where step_type <> 'wait' order by 1`
   const wrong: unknown[] = []
   for (const { queue_name } of queues) {
-    const rows = await sql<{ msg_id: string | null }[]>`
-      select ${queue_name} as queue, q.msg_id, t.run_id, t.step_slug, t.task_index, t.status
-      from ${sql(`pgmq.q_${queue_name}`)} q
-      full join (
-        select * from pgflow.step_tasks t where queue_name = ${queue_name} and status in ('queued', 'started')
-          and not exists (select from pgflow.parked_tasks p where (p.run_id, p.step_slug, p.task_index) = (t.run_id, t.step_slug, t.task_index))
-      ) t on t.message_id = q.msg_id
-      where q.msg_id is null or t.run_id is null`
+    const rows = await sql.unsafe<{ msg_id: string | null }[]>(
+      `select $1::text as queue, q.msg_id, t.run_id, t.step_slug, t.task_index, t.status
+       from pgmq."q_${queue_name}" q
+       full join (
+         select * from pgflow.step_tasks t where queue_name = $1 and status in ('queued', 'started')
+           and not exists (select from pgflow.parked_tasks p where (p.run_id, p.step_slug, p.task_index) = (t.run_id, t.step_slug, t.task_index))
+       ) t on t.message_id = q.msg_id
+       where q.msg_id is null or t.run_id is null`,
+      [queue_name],
+    )
     wrong.push(...rows.filter(({ msg_id }) => msg_id === null || handMade?.has(`${queue_name}/${msg_id}`) !== true))
   }
   return wrong

@@ -212,7 +212,7 @@ describe('what a deploy that failed has made known', () => {
   test('is told of and kept when the database does not answer, which hides no failure', async () => {
     const failures: string[] = []
     await sql`select pgflow.track_worker_function('orders__b')`
-    const hanging = connect(proxy.url, 'deploy', 1)
+    const hanging = connect(proxy.url, 'deploy', { connections: 1 })
     void proxy.stopAt('delete from', 'before')
     await forgetUnseen(hanging, ['orders__b'], { withinMs: 100, onFailure: (text) => failures.push(text) })
     await hanging.end({ timeout: 0 })

@@ -1,7 +1,6 @@
 import type { FlowShape, Json, QueueMode, Route } from '@starflow/dsl'
-import type { Sql } from 'postgres'
 import type { ClaimedTask } from './claimed-task.ts'
-import { inOneRoundTrip } from './one-round-trip.ts'
+import type { Sql } from './database/sql.ts'
 import {
   type ClaimedMessage,
   type MessageIdentity,
@@ -85,8 +84,7 @@ interface MessageItem {
 }
 
 /**
- * The typed client of the SQL core. Every method is one call of one SQL function, in one round trip on a connection
- * that prepares statements; the hot calls are one round trip on any. Errors are the driver's; `fromSqlError` of
+ * The typed client of the SQL core. Every method is one call of one SQL function, and on a `Database` one round trip. Errors are the driver's; `fromSqlError` of
  * @starflow/errors translates them.
  */
 export class StarflowSql {
@@ -126,13 +124,21 @@ export class StarflowSql {
    * What a worker finds before it starts. `missingFunctions` names those of the functions it calls that are not there, or
    * that cannot be called as it does: parameters with a default may have been added behind its own.
    */
-  async lookAround(): Promise<{ missingFunctions: readonly string[]; maxConnections: number; workers: number }> {
+  async lookAround(): Promise<{
+    missingFunctions: readonly string[]
+    maxConnections: number
+    workers: number
+    /** Ids of types and of their arrays, for a client that reads arrays of all of them. */
+    arrayTypes: readonly (readonly [type: number, array: number])[]
+  }> {
     const expected = WORKER_FUNCTIONS.map(({ name, args }) => ({
       name,
       args: args.map(([arg]) => arg),
       types: args.map(([, type]) => type),
     }))
-    const [row] = await this.#sql<[{ missing: string[]; max_connections: number; workers: number }]>`
+    const [row] = await this.#sql<
+      [{ missing: string[]; max_connections: number; workers: number; array_types: [number, number][] }]
+    >`
       select
         (select coalesce(jsonb_agg(e.name), '[]') from jsonb_to_recordset(${JSON.stringify(expected)}::text::jsonb) e(name text, args text[], types text[])
          where not exists (
@@ -143,8 +149,15 @@ export class StarflowSql {
                where p.proargnames[a.place] is distinct from a.arg or p.proargtypes[a.place - 1] is distinct from to_regtype(a.type)))) as missing,
         current_setting('max_connections')::integer as max_connections,
         (select count(*)::integer from pgflow.worker_function_queues q
-         join pgflow.worker_functions f on f.function_name = q.function_name where f.enabled and q.enabled) as workers`
-    return { missingFunctions: row.missing, maxConnections: row.max_connections, workers: row.workers }
+         join pgflow.worker_functions f on f.function_name = q.function_name where f.enabled and q.enabled) as workers,
+        (select jsonb_agg(jsonb_build_array(e.oid::bigint, e.typarray::bigint)) from pg_catalog.pg_type e
+         join pg_catalog.pg_type a on a.oid = e.typarray where a.typcategory = 'A') as array_types`
+    return {
+      missingFunctions: row.missing,
+      maxConnections: row.max_connections,
+      workers: row.workers,
+      arrayTypes: row.array_types,
+    }
   }
 
   async registerWorker(worker: {
@@ -205,7 +218,7 @@ export class StarflowSql {
     /** `false` leaves suspects and tells of them; `true`, for a worker that holds nothing, claims one and nothing else. Default: takes all. */
     alone?: boolean
   }): Promise<Work> {
-    const items = await inOneRoundTrip<WorkItem>(this.#sql)`
+    const items = await this.#sql<WorkItem[]>`
       select * from pgflow.settle_and_claim(
         worker_id => ${call.workerId}, reports => ${reportsJson(call.reports)}::text::jsonb, queue_name => ${call.queueName},
         flow_slug => ${call.flowSlug}, qty => ${call.qty}, step_slug => ${call.stepSlug}, on_unsupported => ${call.onUnsupported},
@@ -215,13 +228,15 @@ export class StarflowSql {
 
   /** Answers each report, in order: accepted, or the reason why not. */
   async settleTasks(workerId: string, reports: readonly TaskReport[]): Promise<SettledReport[]> {
-    const rows = await inOneRoundTrip<{
-      run_id: string
-      step_slug: string
-      task_index: number
-      accepted: boolean
-      reason: string | null
-    }>(this.#sql)`select * from pgflow.settle_tasks(${workerId}, ${reportsJson(reports)}::text::jsonb)`
+    const rows = await this.#sql<
+      {
+        run_id: string
+        step_slug: string
+        task_index: number
+        accepted: boolean
+        reason: string | null
+      }[]
+    >`select * from pgflow.settle_tasks(${workerId}, ${reportsJson(reports)}::text::jsonb)`
     return rows.map((row) => ({
       runId: row.run_id,
       stepSlug: row.step_slug,
@@ -330,7 +345,7 @@ export class StarflowSql {
     /** Seconds for which the messages read are hidden. */
     visibilityTimeout: number
   }): Promise<QueueWork> {
-    const items = await inOneRoundTrip<MessageItem>(this.#sql)`
+    const items = await this.#sql<MessageItem[]>`
       select * from pgflow.settle_and_read(
         worker_id => ${call.workerId}, queue_name => ${call.queueName}, reports => ${messageReportsJson(call.reports)}::text::jsonb,
         qty => ${call.qty}, visibility_timeout => ${call.visibilityTimeout})`

@@ -1,8 +1,8 @@
 import net, { type AddressInfo } from 'node:net'
 import { Flow, type Json } from '@starflow/dsl'
-import postgres from 'postgres'
 import { afterAll, expect, test } from 'vitest'
 import { testDatabase } from '../../../tests/support/test-database.ts'
+import { openDatabase, parseDatabaseUrl } from '../src/index.ts'
 import { CompiledFlow, completed } from './support/compiled-flow.ts'
 
 const database = await testDatabase()
@@ -33,7 +33,7 @@ async function countedConnection(prepare: boolean) {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = new URL(target)
   url.port = String((server.address() as AddressInfo).port)
-  const sql = postgres(url.href, { max: 1, prepare, fetch_types: false, onnotice: () => {} })
+  const sql = openDatabase(parseDatabaseUrl(url.href), { applicationName: 'round trips', prepare })
   closing.push(() => sql.end().then(() => new Promise((resolve) => server.close(resolve))))
   return {
     sql,
@@ -63,7 +63,7 @@ test.each([
   expect(trips).toBe(1)
 })
 
-test('values that try to leave their literal come through an unprepared connection as they are', async () => {
+test('values that look like SQL come through an unprepared connection as they are', async () => {
   const { sql } = await countedConnection(false)
   const flow = await CompiledFlow.compile(
     sql,

@@ -149,6 +149,8 @@ export type DatabaseEvent =
   /** Another transaction holds runs: so many reports of theirs wait until they are free, while all else goes on. */
   | { level: 'info'; event: 'report.held_up'; reports: number }
   | { level: 'warn'; event: 'heartbeat.failed'; reason: string }
+  /** A call was not answered within its limit: its connection was given up, and the next call gets a fresh one. */
+  | { level: 'warn'; event: 'database.timeout'; reason: string }
   /** How many tasks have ended, and their CPU, could not be told: said once until it can be again. The next report has it. */
   | { level: 'warn'; event: 'usage.unreported'; reason: string }
   /** The visibility of so many messages could not be extended; the next timer tries again. */

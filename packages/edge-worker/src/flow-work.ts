@@ -104,9 +104,16 @@ export class FlowWork implements Work {
     if (isRoot && flow.input !== undefined) await this.#inputCheck.require(task.runId, () => this.#flowInput(task))
     const loading = this.#resources.supabase.ready()
     if (loading !== undefined) await loading
-    const { handlersSql } = this.#resources
-    if (step.transactional) return await this.#invokeInTransaction(task, step, argument, signal)
-    return await step.handler(argument, this.#context(task, signal, handlersSql))
+    const lent = this.#resources.handlersSql.lend(signal)
+    try {
+      if (step.transactional) return await this.#invokeInTransaction(task, step, argument, signal, lent.sql)
+      return await step.handler(
+        argument,
+        this.#context(task, signal, () => lent.sql),
+      )
+    } finally {
+      lent.giveBack()
+    }
   }
 
   async #invokeInTransaction(
@@ -114,12 +121,13 @@ export class FlowWork implements Work {
     step: HandledStep<AnyHandler>,
     argument: Json | null,
     signal: AbortSignal,
+    sql: Sql,
   ): Promise<SettledInTransaction> {
     if (step.stepType === 'map') await this.#checkMapSize(task)
-    const { handlersSql, connect, workerId } = this.#resources
-    const context = this.#context(task, signal, sqlRefusedInTransaction())
+    const { connect, workerId } = this.#resources
+    const context = this.#context(task, signal, sqlRefusedInTransaction)
     return await runInTransaction({
-      sql: handlersSql,
+      sql,
       signal,
       timeoutSeconds: task.timeoutSeconds,
       handler: (tx) =>
@@ -134,8 +142,7 @@ export class FlowWork implements Work {
           status: 'completed',
           output: toJsonText(output),
         } as const
-        // A transaction answers tagged templates as its client does, which is all that the calls need.
-        const [result] = await connect(tx as unknown as Sql).settleTasks(workerId, [report])
+        const [result] = await connect(tx).settleTasks(workerId, [report])
         return result?.accepted === true ? undefined : (result?.reason ?? 'refused')
       },
     })
@@ -166,7 +173,7 @@ export class FlowWork implements Work {
 
   close(): void {}
 
-  #context(task: ClaimedTask, signal: AbortSignal, sql: Sql) {
+  #context(task: ClaimedTask, signal: AbortSignal, sql: () => Sql) {
     const { platform, supabase, shutdownSignal, settings, emit } = this.#resources
     return stepContext(task, signal, {
       env: platform.env,

@@ -16,6 +16,15 @@ export const CLAIM_BEATS_AFTER_MS = 3500
 /** How long a heartbeat waits behind a slow poll before it is also sent on another connection. */
 export const HEARTBEAT_HEDGE_MS = 2000
 
+/** A connection for such a heartbeat is closed when it had nothing to do for so long. */
+export const SPARE_IDLE_MS = 20_000
+/** The connections of `ctx.sql` are closed when no handler has used it for so long. */
+export const HANDLERS_IDLE_MS = 20_000
+/** When one of them was lost, how long others may finish what they have under way, and what waits for one is kept waiting. */
+export const HANDLERS_LOST_MS = 10_000
+/** How long a query may take that a handler has left behind when it ended. */
+export const HANDLERS_LAST_CALLS_MS = 1000
+
 /** While tasks end, how often a worker tells the database how many have: one that burns its CPU is killed after 2 s of it. */
 export const USAGE_REPORT_INTERVAL_MS = 1000
 

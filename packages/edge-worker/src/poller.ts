@@ -1,4 +1,3 @@
-import { LOST_CONNECTION_PAUSE_MS } from '@starflow/core'
 import { describeError } from '@starflow/errors'
 import { databaseReason, isDataError, isLockTimeout, isSubscriptionGone } from './database-reason.ts'
 import type { WorkerEventBody } from './events.ts'
@@ -76,7 +75,6 @@ export class Poller {
     isBusy: () => this.#isClaiming || this.#options.activeCount() > 0,
     wake: () => this.#waker.wake(),
   }
-  #sawFailure = false
   /** Reports up to this count at the head of the queue may have arrived already. */
   #maybeArrived = 0
   #idleDelayMs: number
@@ -108,9 +106,6 @@ export class Poller {
 
   /** Takes how an attempt ended; it is told to the database as soon as is sensible. */
   add(outcome: TaskOutcome): void {
-    if (outcome.kind === 'release' || (outcome.kind === 'report' && outcome.report.status === 'failed')) {
-      this.#sawFailure = true
-    }
     if (outcome.kind === 'report') this.#reports.push(outcome.report)
     else if (outcome.kind === 'release') this.#releases.push(outcome.task)
     else if (outcome.kind === 'settled' && outcome.accepted) this.acceptedReports++
@@ -156,9 +151,6 @@ export class Poller {
       if (this.#isDone()) break
       await this.#waker.sleep(pauseMs)
       await this.#coalesce()
-      // What a handler failed by may be the database that it lost, and we are about to lose: see pausingClient of the core.
-      if (this.#sawFailure) await new Promise((resolve) => setTimeout(resolve, LOST_CONNECTION_PAUSE_MS))
-      this.#sawFailure = false
     }
   }
 

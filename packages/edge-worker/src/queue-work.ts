@@ -91,17 +91,22 @@ export class QueueWork implements Work {
     const loading = supabase.ready()
     if (loading !== undefined) await loading
     const lost = this.#held.get(keyOf(message))?.lost.signal
-    return await this.#subscription.handler(
-      exactInput(message.message),
-      messageContext(message, lost === undefined ? signal : AbortSignal.any([signal, lost]), {
-        env: platform.env,
-        sql: handlersSql,
-        supabase: () => supabase.client(),
-        shutdownSignal,
-        workerConfig: settings,
-        emit,
-      }),
-    )
+    const lent = handlersSql.lend(signal)
+    try {
+      return await this.#subscription.handler(
+        exactInput(message.message),
+        messageContext(message, lost === undefined ? signal : AbortSignal.any([signal, lost]), {
+          env: platform.env,
+          sql: () => lent.sql,
+          supabase: () => supabase.client(),
+          shutdownSignal,
+          workerConfig: settings,
+          emit,
+        }),
+      )
+    } finally {
+      lent.giveBack()
+    }
   }
 
   /** A message that is lost is noticed when its visibility is extended. */

@@ -17,6 +17,7 @@ export interface Started {
   readonly maxConnections: number
   /** Workers that the database knows, this one among them. */
   readonly workers: number
+  readonly arrayTypes: readonly (readonly [type: number, array: number])[]
 }
 
 /**
@@ -28,11 +29,11 @@ export interface Started {
 export async function startUp(options: StartupOptions): Promise<Started> {
   const { sql, open, workerId, functionName, startMode, executionId } = options
   try {
-    const { missingFunctions, maxConnections, workers } = await sql.lookAround()
+    const { missingFunctions, maxConnections, workers, arrayTypes } = await sql.lookAround()
     if (missingFunctions.length > 0) throw missingFunctionsError(missingFunctions)
     const queueName = await open()
     const state = await sql.registerWorker({ workerId, queueName, functionName, startMode, executionId })
-    return { queueName, state, maxConnections, workers: Math.max(workers, 1) }
+    return { queueName, state, maxConnections, workers: Math.max(workers, 1), arrayTypes }
   } catch (error) {
     throw isMissingSchema(error) ? notMigrated(error) : error
   }

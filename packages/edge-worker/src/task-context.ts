@@ -25,7 +25,7 @@ declare module '@starflow/dsl' {
 /** What the contexts of a worker's tasks share. */
 export interface ContextResources {
   readonly env: Readonly<Record<string, string>>
-  readonly sql: Sql
+  readonly sql: () => Sql
   readonly supabase: () => SupabaseClient
   readonly shutdownSignal: AbortSignal
   readonly workerConfig: ResolvedWorkerConfig
@@ -48,7 +48,9 @@ export function stepContext(
   const context = {
     __proto__: ONLY_ON_RUNNERS,
     env: resources.env,
-    sql: resources.sql,
+    get sql() {
+      return resources.sql()
+    },
     get supabase() {
       return resources.supabase()
     },
@@ -103,7 +105,9 @@ export function messageContext(
 ): PlatformContext<Readonly<Record<string, string>>> {
   return {
     env: resources.env,
-    sql: resources.sql,
+    get sql() {
+      return resources.sql()
+    },
     get supabase() {
       return resources.supabase()
     },

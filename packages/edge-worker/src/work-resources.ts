@@ -1,9 +1,9 @@
-import type { Sql } from 'postgres'
+import type { Sql } from '@starflow/core'
 import type { WorkerEventBody } from './events.ts'
+import type { HandlersSql } from './handlers-sql.ts'
 import type { Platform } from './platform.ts'
 import type { LazySupabaseClient } from './supabase-client.ts'
 import type { ResolvedWorkerConfig } from './worker-config.ts'
-import type { WorkerConnections } from './worker-connections.ts'
 import type { WorkerSql } from './worker-sql.ts'
 
 /** What a worker lends to its work. */
@@ -11,10 +11,10 @@ export interface WorkResources {
   readonly workerId: string
   /** On the worker's own connection. */
   readonly sql: WorkerSql
-  /** `ctx.sql`, or what refuses in its place. */
-  readonly handlersSql: Sql
+  /** Lends `ctx.sql`. */
+  readonly handlersSql: HandlersSql
   /** Makes the SQL client of a connection. */
-  readonly connect: (sql: WorkerConnections['own']) => Pick<WorkerSql, 'settleTasks'>
+  readonly connect: (sql: Sql) => Pick<WorkerSql, 'settleTasks'>
   readonly supabase: LazySupabaseClient
   readonly platform: Platform
   readonly settings: ResolvedWorkerConfig

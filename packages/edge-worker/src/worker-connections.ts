@@ -1,21 +1,38 @@
-import { ConnectionLosses, loadArrayTypes, pausingClient, unpipelinedClient, withExactJson } from '@starflow/core'
-import { StarflowError } from '@starflow/errors'
+import { dirname } from 'node:path'
+import {
+  arrayTypes,
+  CONNECT_TIMEOUT_MS,
+  type Sql as CoreSql,
+  type Database,
+  type DatabaseAddress,
+  openDatabase,
+  parseDatabaseUrl,
+} from '@starflow/core'
+import type { StarflowError } from '@starflow/errors'
 import postgres, { type Sql } from 'postgres'
+import { GivenHandlersSql, type HandlersSql, RefusedHandlersSql, ReplacedHandlersSql } from './handlers-sql.ts'
+import { SPARE_IDLE_MS } from './numbers.ts'
 import type { WorkerConnection } from './worker-config.ts'
 
 /** The database connections of one worker. */
 export interface WorkerConnections {
   /** One connection, the worker's own: polls and heartbeats. Handlers cannot hold it. */
-  readonly own: Sql
-  /**
-   * `ctx.sql`; opens nothing before a handler uses it. Undefined when `maxPgConnections` leaves it none. It asks the database
-   * for its types first, since handlers read arrays; the worker's own calls need none.
-   */
-  readonly handlers: Sql | undefined
+  readonly own: Database
+  /** One more for a heartbeat that a slow poll holds up, opened for it; undefined when `maxPgConnections` leaves it none. */
+  readonly spare: Database | undefined
+  /** `ctx.sql` */
+  readonly handlers: HandlersSql
   /** Whether statements are prepared. */
   readonly prepared: boolean
   /** Ends what was opened here, waiting `timeoutMs` at most for queries under way. */
   close(timeoutMs: number): Promise<void>
+}
+
+export interface ConnectionLimits {
+  /** How long a call of the worker's own may take. Default 30 s. */
+  readonly callTimeoutMs?: number
+  readonly connectTimeoutMs?: number
+  readonly onTimeout?: (timeout: StarflowError) => void
 }
 
 /** Opens the connections that a worker may have: `maxPgConnections` in all, one of them its own. */
@@ -23,97 +40,113 @@ export function openConnections(
   source: WorkerConnection & { readonly databaseUrl: string | undefined },
   maxPgConnections: number,
   applicationName: string,
+  limits: ConnectionLimits = {},
 ): WorkerConnections {
-  const losses = new ConnectionLosses()
-  const options = {
-    idle_timeout: 20,
-    connect_timeout: 10,
+  const name = applicationName.slice(0, 63)
+  const given = source.sql
+  const address = given === undefined ? addressOf(source) : givenAddress(given)
+  const prepare = given === undefined ? !address.isTransactionPooler : given.options.prepare !== false
+  const open = (idleTimeoutMs?: number) =>
+    openDatabase(address, {
+      ...limits,
+      ...(idleTimeoutMs === undefined ? {} : { idleTimeoutMs }),
+      applicationName: name,
+      prepare,
+    })
+  const own = open()
+  const spare = maxPgConnections > 1 ? open(SPARE_IDLE_MS) : undefined
+  const handlers = handlersSql(given, address, { connections: maxPgConnections - 1, prepare, name })
+  return {
+    own,
+    spare,
+    handlers,
+    prepared: prepare,
+    close: async (timeoutMs) => {
+      const timeout = timeoutMs / 1000
+      await Promise.allSettled([own.end({ timeout }), spare?.end({ timeout }), handlers.close(timeoutMs)])
+    },
+  }
+}
+
+function handlersSql(
+  given: Sql | undefined,
+  address: DatabaseAddress,
+  client: { readonly connections: number; readonly prepare: boolean; readonly name: string },
+): HandlersSql {
+  if (given !== undefined) return new GivenHandlersSql(given)
+  if (client.connections < 1) return new RefusedHandlersSql()
+  return new ReplacedHandlersSql(client.connections, (options) => openHandlersClient(address, client, options))
+}
+
+/** A postgres.js client for handlers, by parts. It is ended by its owner, and not by itself when it was idle or grew old. */
+function openHandlersClient<TTypes extends Record<string, postgres.PostgresType>>(
+  { host, port, user, password, database, tls }: DatabaseAddress,
+  { prepare, name }: { readonly prepare: boolean; readonly name: string },
+  options: Pick<postgres.Options<TTypes>, 'max' | 'onclose' | 'types'>,
+): Sql {
+  const client = postgres({
+    ...{ host, port, user, password, database, prepare },
+    ssl: tls === 'disable' ? false : tls === 'verify-ca' ? { checkServerIdentity: () => undefined } : tls,
+    // Through a transaction pooler the session is given to others between two queries: none may be sent behind another.
+    ...(prepare ? {} : { max_pipeline: 0 }),
+    connect_timeout: CONNECT_TIMEOUT_MS / 1000,
+    idle_timeout: 0,
+    max_lifetime: null,
+    // Asked for by the driver, they end the process when the connection is lost at that moment.
+    fetch_types: false,
     // Notices may speak of data; nothing of ours raises them for the log.
     onnotice: () => {},
-    connection: { application_name: applicationName.slice(0, 63) },
-  }
-  if (source.sql !== undefined) {
-    const given = source.sql
-    const prepared = given.options.prepare !== false
-    // Parsed options are options again; only their types say otherwise.
-    const parsed = given.options as unknown as postgres.Options<Record<string, postgres.PostgresType>>
-    // Parsers of its own: those of the given client are for what handlers ask.
-    const parsers = { ...given.options.parsers }
-    const own = postgres({
-      ...parsed,
-      ...options,
-      parsers,
-      idle_timeout: undefined,
-      max: 1,
-      fetch_types: false,
-    } as typeof parsed)
-    return {
-      own: pausingClient(unpipelinedClient(withExactJson(own)), losses),
-      handlers: pausingClient(unpipelinedClient(given), losses),
-      prepared,
-      close: (timeoutMs) => end(timeoutMs, own),
-    }
-  }
+    connection: { application_name: name },
+    ...(options as object),
+  })
+  return client as Sql
+}
+
+function addressOf(source: WorkerConnection & { readonly databaseUrl: string | undefined }): DatabaseAddress {
   const url = source.connectionString ?? source.databaseUrl
   if (url === undefined) throw new Error('A worker without a database URL cannot have been admitted.')
-  const { cleanUrl, isTransactionPooler } = parseDatabaseUrl(url)
-  const prepare = !isTransactionPooler
-  const own = client(cleanUrl, { ...options, prepare, max: 1, idle_timeout: undefined, fetch_types: false })
-  const handlers =
-    maxPgConnections > 1
-      ? client(cleanUrl, { ...options, prepare, max: maxPgConnections - 1, fetch_types: false })
-      : undefined
+  return parseDatabaseUrl(url)
+}
+
+/** The parts of a client that was given, for a connection of our own. */
+function givenAddress({ options }: Sql): DatabaseAddress {
+  const { path, pass, ssl, database, user } = options as typeof options & { path?: string | false }
   return {
-    own: pausingClient(unpipelinedClient(withExactJson(own)), losses),
-    handlers: handlers && pausingClient(unpipelinedClient(handlers), losses, loadArrayTypes),
-    prepared: prepare,
-    close: (timeoutMs) => end(timeoutMs, own, ...(handlers === undefined ? [] : [handlers])),
+    host: path ? dirname(path) : (options.host[0] ?? 'localhost'),
+    port: options.port[0] ?? 5432,
+    user,
+    password: pass ?? '',
+    database,
+    tls: ssl === true ? 'require' : ssl ? (ssl === 'allow' ? 'prefer' : ssl) : 'disable',
+    isTransactionPooler: false,
   }
+}
+
+/** `ctx.sql` of a process that runs handlers without a worker. */
+export interface OpenHandlersSql {
+  readonly sql: Sql
+  close(timeoutMs: number): Promise<void>
 }
 
 /**
- * Tells a transaction pooler by its port (6543) or by `pgbouncer=true`, and takes out that parameter: it is a note to
- * the client, which a server would refuse as an unknown setting.
+ * Opens what a worker's handlers get, for a runner: replaced when it is dead, never ended by a handler.
+ *
+ * @param core is asked for the types of the database, so that handlers read arrays
  */
-export function parseDatabaseUrl(url: string): { cleanUrl: string; isTransactionPooler: boolean } {
-  const [base = '', query = ''] = url.split('?', 2)
-  const parameters = new URLSearchParams(query)
-  const noted = parameters.get('pgbouncer') === 'true'
-  for (const note of ['pgbouncer', 'connection_limit', 'pool_timeout']) parameters.delete(note)
-  const rest = parameters.toString()
-  return {
-    cleanUrl: rest === '' ? base : `${base}?${rest}`,
-    isTransactionPooler: noted || /:6543(\/|,|$)/.test(base),
-  }
-}
-
-/** Stands in for `ctx.sql` where handlers have no connection: using it says why. */
-export function refusedSql(): Sql {
-  const refuse = (): never => {
-    throw new StarflowError({
-      code: 'SF406',
-      message: 'ctx.sql has no connection: maxPgConnections is 1, and the worker keeps one for itself.',
-      detail: 'Claims and heartbeats must not wait for handlers.',
-      hint: 'Set maxPgConnections to 2 or more.',
-    })
-  }
-  return new Proxy(refuse, { apply: refuse, get: refuse }) as unknown as Sql
-}
-
-function client(url: string, options: postgres.Options<Record<string, never>>): Sql {
-  try {
-    return postgres(url, options)
-  } catch {
-    // Without the cause: some runtimes repeat the URL in it, with its password.
-    throw new StarflowError({
-      code: 'SF001',
-      message: 'The database URL is not valid.',
-      detail: 'It is not repeated here, since it may hold a password.',
-      hint: 'It looks like postgres://user:password@host:5432/database; special characters in the password are percent-encoded.',
-    })
-  }
-}
-
-async function end(timeoutMs: number, ...clients: Sql[]): Promise<void> {
-  await Promise.allSettled(clients.map((client) => client.end({ timeout: timeoutMs / 1000 })))
+export async function openHandlersSql(
+  core: CoreSql,
+  databaseUrl: string,
+  client: { readonly connections: number; readonly name: string },
+): Promise<OpenHandlersSql> {
+  const address = parseDatabaseUrl(databaseUrl)
+  const handlers = new ReplacedHandlersSql(client.connections, (options) =>
+    openHandlersClient(address, { ...client, prepare: !address.isTransactionPooler }, options),
+  )
+  // Of the catalog only: the role of handlers may have no right to more.
+  const types = await core<{ type: number; array: number }[]>`
+    select e.oid as type, e.typarray as array from pg_catalog.pg_type e
+    join pg_catalog.pg_type a on a.oid = e.typarray where a.typcategory = 'A'`
+  handlers.readArrays(arrayTypes(types.map(({ type, array }) => [type, array])))
+  const { sql } = handlers.lend(new AbortController().signal)
+  return { sql, close: (timeoutMs) => handlers.close(timeoutMs) }
 }

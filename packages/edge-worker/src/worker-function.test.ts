@@ -302,14 +302,15 @@ describe('WorkerFunction, at the limits of its host', () => {
     await ask()
     await vi.advanceTimersByTimeAsync(10)
     sql.enqueue(5)
-    const claims = sql.claims.length
+    const claimed = () => sql.claims.filter(({ qty }) => qty > 0)
+    const claims = claimed().length
     platform.shutDown('wall_clock')
     expect(await ask()).toMatchObject({ http: 503, status: 'stopping' })
-    expect(sql.calls.at(-1)).toBe('deprecateWorker')
+    expect(sql.calls).toContain('deprecateWorker')
     await vi.advanceTimersByTimeAsync(3990)
     expect(sql.calls).not.toContain('markWorkerStopped')
     await vi.advanceTimersByTimeAsync(1020)
-    expect(sql.claims).toHaveLength(claims)
+    expect(claimed()).toHaveLength(claims)
     expect(sql.released).toEqual([{ runId: 'run', stepSlug: 'pack', taskIndex: 2, attempt: 1, started: true }])
     expect(sql.reports).toMatchObject([{ taskIndex: 0, status: 'completed' }])
     expect(sql.calls.at(-1)).toBe('markWorkerStopped')

@@ -1,3 +1,4 @@
+import type { Sql } from '@starflow/core'
 import { describeError, fromSqlError, isStarflowError, StarflowError } from '@starflow/errors'
 import { catchStrayFailures, strayLog } from '@starflow/tracing'
 import { errorParts } from './error-parts.ts'
@@ -22,7 +23,7 @@ import type { WorkerSql } from './worker-sql.ts'
 export interface WorkerFunctionOptions {
   readonly platform: Platform
   /** Makes the SQL client of a connection. */
-  readonly connect: (sql: WorkerConnections['own']) => WorkerSql
+  readonly connect: (sql: Sql) => WorkerSql
   readonly logger: WorkerLogger
   readonly newWorkerId?: () => string
   readonly open?: typeof openConnections
@@ -221,7 +222,7 @@ export class WorkerFunction {
       connections,
       sql: connect(connections.own),
       connect,
-      spareSql: connections.handlers === undefined ? undefined : connect(connections.handlers),
+      spareSql: connections.spare && connect(connections.spare),
       supabase: this.#supabase,
       executionId: this.#executionId,
       solitude: this.#solitude,
@@ -260,7 +261,9 @@ export class WorkerFunction {
     const { databaseUrl } = this.#environment
     try {
       requireEnvironment(this.#environment, needsOf(connection, platform.startMode))
-      return open({ ...connection, databaseUrl }, maxPgConnections, `starflow ${functionName}`)
+      return open({ ...connection, databaseUrl }, maxPgConnections, `starflow ${functionName}`, {
+        onTimeout: ({ message }) => this.#log({ level: 'warn', event: 'database.timeout', reason: message }),
+      })
     } catch (error) {
       this.#log({ level: 'error', event: 'worker.start_failed', ...errorParts(error) })
       throw error

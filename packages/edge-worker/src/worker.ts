@@ -1,3 +1,4 @@
+import { arrayTypes, type Sql } from '@starflow/core'
 import type { StarflowError } from '@starflow/errors'
 import { openTracing } from '@starflow/tracing'
 import { createWork } from './create-work.ts'
@@ -18,7 +19,7 @@ import { TaskSpans } from './task-span.ts'
 import { UsageReport } from './usage-report.ts'
 import type { Work } from './work.ts'
 import type { ResolvedWorkerConfig } from './worker-config.ts'
-import { refusedSql, type WorkerConnections } from './worker-connections.ts'
+import type { WorkerConnections } from './worker-connections.ts'
 import { WorkerShutdownError } from './worker-shutdown-error.ts'
 import type { WorkerSql, WorkerState } from './worker-sql.ts'
 
@@ -32,8 +33,8 @@ export interface WorkerOptions {
   /** On the worker's own connection. */
   readonly sql: WorkerSql
   /** Makes the SQL client of another connection. */
-  readonly connect: (sql: WorkerConnections['own']) => Pick<WorkerSql, 'settleTasks'>
-  /** The same calls on the handlers' connections, for a heartbeat that a slow poll holds up. */
+  readonly connect: (sql: Sql) => Pick<WorkerSql, 'settleTasks'>
+  /** The same call on another connection, for a heartbeat that a slow poll holds up. */
   readonly spareSql: Pick<WorkerSql, 'heartbeat'> | undefined
   readonly supabase: LazySupabaseClient
   /** The isolate or process in which it lives, as whoever runs that calls it. */
@@ -87,7 +88,7 @@ export class Worker {
     this.#work = createWork(options.subscription, {
       workerId: options.workerId,
       sql: options.sql,
-      handlersSql: options.connections.handlers ?? refusedSql(),
+      handlersSql: options.connections.handlers,
       connect: options.connect,
       supabase: options.supabase,
       platform: options.platform,
@@ -162,6 +163,7 @@ export class Worker {
         executionId,
       })
       this.#registered = true
+      this.#options.connections.handlers.readArrays(arrayTypes(started.arrayTypes))
       this.#queueName = started.queueName
       const tracing = await openTracing()
       this.#spans = tracing && new TaskSpans(tracing, sql, workerId, started.queueName)

@@ -95,3 +95,13 @@ test('a handler that asks again after its connection was lost is answered', asyn
   const [run] = await sql`select output from pgflow.runs where run_id = ${runId!}`
   expect(run?.output).toEqual({ work: 2 })
 })
+
+test('a worker whose connections fall silent claims again within its limit, and says so', async () => {
+  const flow = new Flow({ slug: 'silent' }).step({ slug: 'work' }, () => 1)
+  const worker = workerOn(flow, { callTimeoutMs: 1_000 })
+  await worker.ask()
+  proxy.freeze()
+  const [runId] = await core.startFlows('silent', [{}])
+  await worker.event('database.timeout')
+  await completed(runId!)
+})

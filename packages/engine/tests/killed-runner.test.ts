@@ -43,9 +43,8 @@ const stores: readonly { readonly name: string; readonly open: () => Promise<Sha
   {
     name: 'Supabase',
     async open() {
-      const project = { ...gateway, databaseUrl: database.url }
-      const adapter = SupabaseWorkflowStateAdapter.open(project)
-      return { adapter, address: JSON.stringify(project), close: () => adapter.close() }
+      const adapter = SupabaseWorkflowStateAdapter.open(gateway)
+      return { adapter, address: JSON.stringify(gateway), close: () => adapter.close() }
     },
   },
 ]

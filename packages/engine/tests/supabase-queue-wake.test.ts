@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { EventEmitter, once } from 'node:events'
+import { openDatabase, parseDatabaseUrl } from '@starflow/core'
 import { afterAll, expect, test } from 'vitest'
 import { restGateway } from '../../../tests/support/rest-gateway.ts'
 import { testDatabase } from '../../../tests/support/test-database.ts'
@@ -8,7 +9,10 @@ import { enqueue, start } from './conformance/run-fixture.ts'
 
 const database = await testDatabase()
 const gateway = await restGateway(database, ['public', 'starflow'])
-const adapter = SupabaseWorkflowStateAdapter.open({ ...gateway, databaseUrl: database.url })
+const adapter = SupabaseWorkflowStateAdapter.open({
+  ...gateway,
+  listenOn: openDatabase(parseDatabaseUrl(database.url), { applicationName: 'starflow queue listener' }),
+})
 afterAll(() => adapter.close())
 
 /** Listens for a pool; `woken` settles with the next wake. */

@@ -70,6 +70,7 @@ export const ERROR_CODES = {
   SF415: 'TransactionalMapTooLargeError',
   SF416: 'SqlInTransactionalStepError',
   SF417: 'UnauthorisedRequestError',
+  SF418: 'DatabaseTimeoutError',
   SF419: 'AttemptLostError',
   SF421: 'FencedBySomebodyElseError',
   SF422: 'WorkerFunctionNotFoundError',

@@ -1,8 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { unpipelinedClient, withBuiltInArrays, withExactJson } from '@starflow/core'
+import { type Database as DatabaseClient, openDatabase, parseDatabaseUrl, type Sql } from '@starflow/core'
 import { StarflowError } from '@starflow/errors'
-import postgres, { type Sql } from 'postgres'
 import { loadProject, type Project } from '../project/project.ts'
 import { isMissingInSchema, notMigrated, otherSchemaVersion, stillStarting } from './not-migrated.ts'
 
@@ -11,16 +10,20 @@ export interface DatabaseOptions {
   readonly databaseUrl?: string | undefined
 }
 
+interface WorkOptions extends DatabaseOptions {
+  readonly mayBeEmpty?: boolean
+  /** How long a call of the work may take. Default 30 s. */
+  readonly callTimeoutMs?: number
+}
+
 export interface Database {
-  readonly sql: Sql
+  readonly sql: DatabaseClient
   readonly url: string
   /** Where the URL came from, for messages. */
   readonly source: '--database-url' | 'DATABASE_URL' | 'starflow dev' | 'starflow demo'
   /** True for the local platform of this project. */
   readonly isLocalPlatform: boolean
 }
-
-const CONNECT_TIMEOUT_SECONDS = 10
 
 /**
  * Runs `work` on the database that was named: by option, by DATABASE_URL, else the local platform that runs for this
@@ -29,14 +32,11 @@ const CONNECT_TIMEOUT_SECONDS = 10
  * @throws StarflowError SF630 none was named, SF631 unreachable, SF403 without Starflow's schema (unless `mayBeEmpty`), or with one
  * that lacks what `work` asks for
  */
-export async function withDatabase<T>(
-  options: DatabaseOptions & { readonly mayBeEmpty?: boolean },
-  work: (database: Database) => Promise<T>,
-): Promise<T> {
+export async function withDatabase<T>(options: WorkOptions, work: (database: Database) => Promise<T>): Promise<T> {
   const project = await loadProject(process.cwd())
   const { url, source } = await findDatabase(options, project)
   const platform = source.startsWith('starflow ') ? source.slice('starflow '.length) : findLocalPlatform(url, project)
-  const sql = connect(url, 'starflow')
+  const sql = connect(url, 'starflow', { callTimeoutMs: options.callTimeoutMs })
   try {
     await check(sql, { url, source }, options.mayBeEmpty === true)
     return await work({ sql, url, source, isLocalPlatform: platform !== undefined })
@@ -49,24 +49,25 @@ export async function withDatabase<T>(
   }
 }
 
-/** One more connection to the same database, seen in pg_stat_activity under `applicationName`. */
-export function connect(url: string, applicationName: string, connections = 2): Sql {
+export interface ConnectOptions {
+  /** Default 2. */
+  readonly connections?: number
+  /** How long a call may take. Default 30 s. */
+  readonly callTimeoutMs?: number | undefined
+}
+
+/**
+ * Connections to a database, seen in pg_stat_activity under `applicationName`. Unprepared: the URL may lead through a transaction
+ * pooler.
+ */
+export function connect(
+  url: string,
+  applicationName: string,
+  { connections = 2, callTimeoutMs }: ConnectOptions = {},
+): DatabaseClient {
+  const limit = callTimeoutMs === undefined ? {} : { callTimeoutMs }
   return parsed(url, () =>
-    withBuiltInArrays(
-      unpipelinedClient(
-        withExactJson(
-          postgres(url, {
-            max: connections,
-            prepare: false,
-            // Asked for by the driver, they end the process when the connection is lost at that moment.
-            fetch_types: false,
-            connect_timeout: CONNECT_TIMEOUT_SECONDS,
-            onnotice: () => {},
-            connection: { application_name: applicationName },
-          }),
-        ),
-      ),
-    ),
+    openDatabase(parseDatabaseUrl(url, process.env), { applicationName, connections, prepare: false, ...limit }),
   )
 }
 

@@ -1,4 +1,4 @@
-import type { Sql } from 'postgres'
+import type { Sql } from '@starflow/core'
 
 /** A live worker that has started at least one task and not reported it. Times are of the database's clock. */
 export interface BusyWorker {

@@ -1,4 +1,4 @@
-import type { Sql } from 'postgres'
+import type { Sql } from '@starflow/core'
 
 /**
  * Empties the index, so that a search finds the documents of the last demo only. Runs that an interrupted demo left open

@@ -1,4 +1,4 @@
-import type { Sql } from 'postgres'
+import type { Sql } from '@starflow/core'
 import { startStarflowPlatform } from '../platform/start-starflow-platform.ts'
 import type { BusyWorker } from './chaos.ts'
 

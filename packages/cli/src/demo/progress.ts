@@ -1,4 +1,4 @@
-import type { Sql } from 'postgres'
+import type { Sql } from '@starflow/core'
 
 /** How far the runs of one demo are. All counts are of tasks of these runs, but for `liveWorkers`. */
 export interface Progress {

@@ -1,7 +1,7 @@
 import { join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { Sql } from '@starflow/core'
 import { isStarflowError, StarflowError } from '@starflow/errors'
-import type { Sql } from 'postgres'
 import { type LocalDashboard, startLocalDashboard } from '../dashboard/local-dashboard.ts'
 import type { Output } from '../output/output.ts'
 import { ask, canAsk } from '../output/question.ts'

@@ -1,5 +1,6 @@
+import type { Database } from '@starflow/core'
 import { StarflowError } from '@starflow/errors'
-import postgres, { type Sql } from 'postgres'
+import { connect } from '../database/open-database.ts'
 import type { Output } from '../output/output.ts'
 import { openDemoDatabase } from './demo-database.ts'
 import { printable } from './printable.ts'
@@ -22,9 +23,9 @@ export async function searchDocuments(words: string, options: SearchOptions, out
   const dataDir = demoDataDir(options)
   const database = await openDemoDatabase(dataDir)
   if (database === undefined) throw noIndex(dataDir)
-  let sql: Sql | undefined
+  let sql: Database | undefined
   try {
-    sql = postgres(database.url, { max: 1, onnotice: () => {} })
+    sql = connect(database.url, 'starflow demo', { connections: 1 })
     const hits = await searchIndex(sql, words, options.limit)
     if (hits === undefined) throw noIndex(dataDir)
     output.result({ query: words, hits: hits.map(({ snippet, ...hit }) => ({ ...hit, snippet: plain(snippet) })) })

@@ -1,4 +1,4 @@
-import type { Sql } from 'postgres'
+import type { Sql } from '@starflow/core'
 
 export interface SearchHit {
   readonly documentId: string

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Sql } from 'postgres'
+import type { Sql } from '@starflow/core'
 import type { DocumentInput } from '../../../../functions/_flows/readme-index/document.ts'
 
 /** Bounds of one bulk start: a call stays short, and far below what one parameter may hold. */

@@ -1,4 +1,4 @@
-import type { Sql } from 'postgres'
+import type { Sql } from '@starflow/core'
 import { formatCount, formatDuration, textTable } from '../output/text-table.ts'
 import { MIN_KILLS } from './chaos.ts'
 

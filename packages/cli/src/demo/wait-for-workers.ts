@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Sql } from '@starflow/core'
 import { StarflowError } from '@starflow/errors'
-import type { Sql } from 'postgres'
 
 const POLL_MS = 200
 const TIMEOUT_MS = 60_000

@@ -1,4 +1,4 @@
-import type { Sql } from 'postgres'
+import type { Sql } from '@starflow/core'
 import { answerWithin } from '../database/answer-within.ts'
 
 /** The connection may have been lost while it was deployed. */

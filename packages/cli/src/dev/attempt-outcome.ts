@@ -1,4 +1,4 @@
-import type { Sql } from 'postgres'
+import type { Sql } from '@starflow/core'
 
 /** Names one attempt at a task, as a worker's log does. */
 export interface AttemptName {

@@ -1,4 +1,4 @@
-import type { Sql } from 'postgres'
+import type { Sql } from '@starflow/core'
 
 /** A run that has completed or failed. Its input and output are not told: they may be large, and secret. */
 export interface EndedRun {

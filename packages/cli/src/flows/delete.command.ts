@@ -1,6 +1,5 @@
-import { inTransaction } from '@starflow/core'
+import { type Database, OPERATOR_CALL_TIMEOUT_MS } from '@starflow/core'
 import { StarflowError } from '@starflow/errors'
-import type { Sql } from 'postgres'
 import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
 import type { Output } from '../output/output.ts'
 import { ask } from '../output/question.ts'
@@ -19,7 +18,7 @@ export interface DeleteFlowOptions extends DatabaseOptions {
  * @throws StarflowError SF201 for an unknown flow, SF620 while a worker of it is alive, SF622 without a yes
  */
 export async function deleteFlow(flowSlug: string, options: DeleteFlowOptions, output: Output): Promise<void> {
-  await withDatabase(options, async ({ sql, source }) => {
+  await withDatabase({ ...options, callTimeoutMs: OPERATOR_CALL_TIMEOUT_MS }, async ({ sql, source }) => {
     const found = await readFlowDataSummary(sql, flowSlug)
     output.line(`${options.dryRun ? 'Would be deleted' : 'To be deleted'} (database of ${source}):`)
     for (const line of describeFlowData(found)) output.line(`  ${line}`)
@@ -36,9 +35,9 @@ export async function deleteFlow(flowSlug: string, options: DeleteFlowOptions, o
 }
 
 /** Counted and refused again under the flow's lock: between question and answer a worker may have started. */
-async function deleteUnused(sql: Sql, flowSlug: string): Promise<FlowDataSummary> {
-  return await inTransaction(sql, async (tx) => {
-    const summary = await readFlowDataSummary(tx as unknown as Sql, flowSlug)
+async function deleteUnused(sql: Database, flowSlug: string): Promise<FlowDataSummary> {
+  return await sql.begin(async (tx) => {
+    const summary = await readFlowDataSummary(tx, flowSlug)
     refuseWhileInUse(summary)
     await tx`select pgflow.delete_flow_and_data(${flowSlug})`
     return summary

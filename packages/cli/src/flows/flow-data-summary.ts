@@ -1,4 +1,4 @@
-import type { Sql } from 'postgres'
+import type { Sql } from '@starflow/core'
 
 /** What a flow consists of in the database: what goes when it is deleted. */
 export interface FlowDataSummary {

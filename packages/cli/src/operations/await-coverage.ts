@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Sql } from '@starflow/core'
 import { type RouteCoverage, readCoverage } from '@starflow/core/operations'
 import { InvalidArgumentError } from 'commander'
-import type { Sql } from 'postgres'
 import type { Output } from '../output/output.ts'
 import { formatNumberOf } from '../output/text-table.ts'
 

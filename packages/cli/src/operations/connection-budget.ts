@@ -1,4 +1,4 @@
-import type { Sql } from 'postgres'
+import type { Sql } from '@starflow/core'
 import { evaluateProject } from '../functions/generation.ts'
 import type { Project } from '../project/project.ts'
 

@@ -1,6 +1,6 @@
+import type { Sql } from '@starflow/core'
 import { coverageProblem, type RouteCoverage, readCoverage } from '@starflow/core/operations'
 import { fromSqlError } from '@starflow/errors'
-import type { Sql } from 'postgres'
 import { formatNumberOf } from '../output/text-table.ts'
 import { type ConnectionSettings, readConnectionBudget } from './connection-budget.ts'
 import { RETIREMENT } from './version-rollout.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Sql } from '@starflow/core'
 import { isConnectionLoss } from '@starflow/core'
 import { StarflowError } from '@starflow/errors'
-import type { Sql } from 'postgres'
 
 /** A worker that has not stopped and is heard of. */
 export interface AliveWorker {

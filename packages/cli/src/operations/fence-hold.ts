@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { inTransaction, isConnectionLoss } from '@starflow/core'
+import { type Database, isConnectionLoss } from '@starflow/core'
 import {
   endFenceHold,
   type FencedFunction,
@@ -11,7 +11,6 @@ import {
   livingHolds,
 } from '@starflow/core/operations'
 import { StarflowError } from '@starflow/errors'
-import type { Sql } from 'postgres'
 import { answerWithin } from '../database/answer-within.ts'
 import { connect } from '../database/open-database.ts'
 
@@ -163,7 +162,7 @@ async function askForFence(
     // Postgres, too, gives up what nobody waits for any longer: it must raise no fence when this has been left.
     const functions = await connection.ask(
       (sql) =>
-        inTransaction(sql, async (transaction) => {
+        sql.begin(async (transaction) => {
           await transaction`select set_config('statement_timeout', ${String(answerWithinMs)}, true)`
           return await holdFence(transaction, hold, holdMs)
         }),
@@ -272,7 +271,7 @@ class HoldKeeper implements Confirmations {
 class ReplacedConnection {
   readonly url: string
   readonly #applicationName: string
-  #sql: Sql
+  #sql: Database
 
   constructor(url: string, applicationName: string) {
     this.url = url
@@ -280,7 +279,7 @@ class ReplacedConnection {
     this.#sql = this.#open()
   }
 
-  async ask<T>(question: (sql: Sql) => Promise<T>, withinMs: number): Promise<T> {
+  async ask<T>(question: (sql: Database) => Promise<T>, withinMs: number): Promise<T> {
     const asked = this.#sql
     try {
       return await answerWithin(withinMs, question(asked))
@@ -297,8 +296,8 @@ class ReplacedConnection {
     await this.#sql.end({ timeout: 1 })
   }
 
-  #open(): Sql {
-    return connect(this.url, this.#applicationName, 1)
+  #open(): Database {
+    return connect(this.url, this.#applicationName, { connections: 1 })
   }
 }
 

@@ -1,6 +1,6 @@
+import { OPERATOR_CALL_TIMEOUT_MS, type Sql } from '@starflow/core'
 import { StarflowError } from '@starflow/errors'
 import type { Command } from 'commander'
-import type { Sql } from 'postgres'
 import { withDatabaseOptions } from '../database/database-option.ts'
 import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
 import type { Output, OutputFor } from '../output/output.ts'
@@ -30,7 +30,7 @@ export function addPruneCommand(program: Command, outputFor: OutputFor): void {
 }
 
 async function runPrune(options: PruneOptions, output: Output): Promise<void> {
-  await withDatabase(options, async ({ sql, source }) => {
+  await withDatabase({ ...options, callTimeoutMs: OPERATOR_CALL_TIMEOUT_MS }, async ({ sql, source }) => {
     const { olderThan } = options
     const { onQueues, onRunners } = await count(sql, olderThan)
     const found = onQueues + onRunners

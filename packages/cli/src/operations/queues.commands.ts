@@ -1,7 +1,7 @@
+import { OPERATOR_CALL_TIMEOUT_MS, type Sql } from '@starflow/core'
 import { queueTroubles, readQueueHistory, readQueues } from '@starflow/core/operations'
 import { StarflowError } from '@starflow/errors'
 import type { Command } from 'commander'
-import type { Sql } from 'postgres'
 import { withDatabaseOptions } from '../database/database-option.ts'
 import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
 import type { Output, OutputFor } from '../output/output.ts'
@@ -148,7 +148,7 @@ function rightAligned(title: string) {
 }
 
 async function runUnsupported(options: UnsupportedOptions, output: Output): Promise<void> {
-  await withDatabase(options, async ({ sql }) => {
+  await withDatabase({ ...options, callTimeoutMs: OPERATOR_CALL_TIMEOUT_MS }, async ({ sql }) => {
     if (options.queue !== undefined) await requireFlowQueue(sql, options.queue)
     const messages = await readUnsupported(sql, options.queue)
     const willArchive = options.archive === true && options.dryRun !== true
@@ -232,7 +232,7 @@ function groupByQueue(messages: readonly UnsupportedRow[]): Map<string, string[]
 
 async function runRedrive(queueName: string, options: RedriveOptions, output: Output): Promise<void> {
   const ids = options.message === undefined ? null : messageIds(options.message)
-  await withDatabase(options, async ({ sql }) => {
+  await withDatabase({ ...options, callTimeoutMs: OPERATOR_CALL_TIMEOUT_MS }, async ({ sql }) => {
     // None of them: a queue that can have no dead letters is refused before anything is listed.
     await redrive(sql, queueName, [])
     const messages = await readDeadLetters(sql, queueName, ids)

@@ -1,5 +1,5 @@
+import { OPERATOR_CALL_TIMEOUT_MS, type Sql } from '@starflow/core'
 import type { Command } from 'commander'
-import type { Sql } from 'postgres'
 import { withDatabaseOptions } from '../database/database-option.ts'
 import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
 import { CommandEnded } from '../output/command-ended.ts'
@@ -28,7 +28,7 @@ export function addRepairCommand(program: Command, outputFor: OutputFor): void {
 }
 
 async function runRepair(options: RepairOptions, output: Output): Promise<void> {
-  await withDatabase(options, async ({ sql, source }) => {
+  await withDatabase({ ...options, callTimeoutMs: OPERATOR_CALL_TIMEOUT_MS }, async ({ sql, source }) => {
     const lost = await lostTasks(sql)
     const found = lost.reduce((sum, { tasks }) => sum + tasks, 0)
     if (options.dryRun) {

@@ -1,3 +1,4 @@
+import type { Sql } from '@starflow/core'
 import {
   fence,
   type RouteCoverage,
@@ -6,7 +7,6 @@ import {
   workerProblem,
 } from '@starflow/core/operations'
 import { StarflowError } from '@starflow/errors'
-import type { Sql } from 'postgres'
 import type { Output } from '../output/output.ts'
 import { formatNumberOf } from '../output/text-table.ts'
 import { awaitCoverage } from './await-coverage.ts'

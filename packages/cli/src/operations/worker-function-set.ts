@@ -1,5 +1,5 @@
+import type { Sql } from '@starflow/core'
 import { StarflowError } from '@starflow/errors'
-import type { Sql } from 'postgres'
 
 /**
  * The worker functions that a command names: some by name, or all of a flow.

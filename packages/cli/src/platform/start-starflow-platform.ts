@@ -1,9 +1,15 @@
 import { relative } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { inTransaction, StarflowSql, withBuiltInArrays } from '@starflow/core'
+import {
+  type Database,
+  OPERATOR_CALL_TIMEOUT_MS,
+  openDatabase,
+  parseDatabaseUrl,
+  type Sql,
+  StarflowSql,
+} from '@starflow/core'
 import { isStarflowError, StarflowError } from '@starflow/errors'
 import { createLocalPlatform, type LocalPlatform, type LocalPlatformOptions, type PlatformEvent } from '@starflow/local'
-import postgres, { type Sql, type TransactionSql } from 'postgres'
 import { findGeneratedFunctions } from '../functions/generation.ts'
 import { CpuReport } from './cpu-report.ts'
 import { platformMigrations } from './platform-migrations.ts'
@@ -49,7 +55,7 @@ const LAST_REPORT_MS = 2_000
 export interface StarflowPlatform {
   readonly platform: LocalPlatform
   /** As role `postgres`. Ended by `dispose`. */
-  readonly sql: Sql
+  readonly sql: Database
   /** Names of the worker functions, sorted. */
   readonly functions: readonly string[]
   /** Stops everything. Twice is fine. */
@@ -75,7 +81,12 @@ export async function startStarflowPlatform(options: StarflowPlatformOptions): P
       onEvent?.(event)
     },
   })
-  const sql = withBuiltInArrays(postgres(platform.databaseUrl, { max: 4, fetch_types: false, onnotice: () => {} }))
+  const sql = openDatabase(parseDatabaseUrl(platform.databaseUrl), {
+    applicationName: 'starflow platform',
+    connections: 4,
+    // A shape that changed is deleted with its runs.
+    callTimeoutMs: OPERATOR_CALL_TIMEOUT_MS,
+  })
   const core = new StarflowSql(sql)
   const report = new CpuReport({
     isolates: () => platform.functions.isolates(),
@@ -99,7 +110,7 @@ export async function startStarflowPlatform(options: StarflowPlatformOptions): P
 }
 
 /** The isolates first, so that what they have used up to their end can still be told. */
-async function end(started: { platform: LocalPlatform; sql: Sql; report: CpuReport }): Promise<void> {
+async function end(started: { platform: LocalPlatform; sql: Database; report: CpuReport }): Promise<void> {
   const { platform, sql, report } = started
   try {
     await platform.stopFunctions()
@@ -130,8 +141,8 @@ async function startLocalPlatform(options: StarflowPlatformOptions): Promise<Loc
 }
 
 /** What a deployment does on a hosted project: say where the functions are, with which key, and which ones there are. */
-async function connectWorkers(sql: Sql, platform: LocalPlatform, functions: readonly string[]): Promise<void> {
-  await inTransaction(sql, async (transaction) => {
+async function connectWorkers(sql: Database, platform: LocalPlatform, functions: readonly string[]): Promise<void> {
+  await sql.begin(async (transaction) => {
     await transaction`select pgflow.set_setting('local', 'on')`
     await transaction`select pgflow.set_setting('functions_base_url', ${`${platform.apiUrl}/functions/v1`})`
     await transaction`delete from vault.secrets where name = 'supabase_service_role_key'`
@@ -154,10 +165,10 @@ async function connectWorkers(sql: Sql, platform: LocalPlatform, functions: read
  * Makes these the worker functions that are pinged. One that no step needs would be started in vain for ever. Code that has
  * changed is tried at once, however often the code before has failed to start.
  */
-export async function trackFunctions(sql: Sql | TransactionSql, functions: readonly string[]): Promise<void> {
+export async function trackFunctions(sql: Sql, functions: readonly string[]): Promise<void> {
   await sql`update pgflow.worker_functions set failed_starts = 0, start_awaited_since = null, start_request_id = null
             where failed_starts > 0 or start_awaited_since is not null`
-  await sql`delete from pgflow.worker_functions where start_mode = 'http' and function_name <> all(${functions as string[]})`
+  await sql`delete from pgflow.worker_functions where start_mode = 'http' and function_name <> all(${functions})`
   for (const name of functions) await sql`select pgflow.track_worker_function(${name})`
 }
 

@@ -1,7 +1,7 @@
+import type { Sql } from '@starflow/core'
 import { isStarflowError, StarflowError } from '@starflow/errors'
 import { type RunDirectory, runDirectoryOn, type Scope } from '@starflow/server/runs'
 import type { Command } from 'commander'
-import type { Sql } from 'postgres'
 import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
 import { type RunStore, withRunStore } from './run-store.ts'
 import { checkSameDatabase } from './same-database.ts'

@@ -1,7 +1,7 @@
 import { relative } from 'node:path'
+import type { OpenHandlersSql } from '@starflow/edge-worker'
 import { type EngineOptions, type QueueingStateAdapter, requireSubstrate, type Substrate } from '@starflow/engine'
 import { isStarflowError } from '@starflow/errors'
-import type { Sql } from 'postgres'
 import { checkSameDatabase } from './same-database.ts'
 import { withTracing } from './traced-start.ts'
 import { readWaitTokenKey, type WaitTokenKeySource } from './wait-token-key.ts'
@@ -73,44 +73,51 @@ async function openStore(substrate: Substrate, env: NodeJS.ProcessEnv, executes:
   const { SupabaseWorkflowStateAdapter } = await import('@starflow/engine/adapters/supabase')
   const { url, key } = substrate
   const databaseUrl = env.SUPABASE_DB_URL?.trim() || undefined
-  const adapter = SupabaseWorkflowStateAdapter.open({ supabaseUrl: url, serviceRoleKey: key, databaseUrl })
+  const listenOn =
+    databaseUrl === undefined
+      ? undefined
+      : (await import('../database/open-database.ts')).connect(databaseUrl, 'starflow queue listener', {
+          connections: 1,
+        })
+  const adapter = SupabaseWorkflowStateAdapter.open({ supabaseUrl: url, serviceRoleKey: key, listenOn })
   const databaseId = () => adapter.databaseId()
-  const sql = executes && databaseUrl !== undefined ? await connectHandlers(databaseUrl, databaseId) : undefined
+  const handlers = executes && databaseUrl !== undefined ? await connectHandlers(databaseUrl, databaseId) : undefined
   return {
     store: {
       ...{ adapter, place: url, isKept: true, waitTokenKey: readWaitTokenKey(env, 'required'), databaseId },
-      resources: sql === undefined ? {} : { sql },
+      resources: handlers === undefined ? {} : { sql: handlers.sql },
     },
     close: async () => {
       await adapter.close()
-      await sql?.end({ timeout: 1 })
+      await handlers?.close(1_000)
     },
   }
 }
 
 /**
- * What a worker's handlers get: they meet the types of their application, which the client asks for with its first query, so
- * that a connection which is lost then fails that query and not the process. Before anything runs it is looked whether it
- * leads to the database of the runs.
+ * What a worker's handlers get. Before anything runs it is looked whether it leads to the database of the runs.
  */
-export async function connectHandlers(databaseUrl: string, databaseId: () => Promise<string>): Promise<Sql> {
-  const [{ loadArrayTypes, pausingClient }, { connect, unreachable }, { isMissingInSchema, notMigrated }, id] =
-    await Promise.all([
-      import('@starflow/core'),
-      import('../database/open-database.ts'),
-      import('../database/not-migrated.ts'),
-      databaseId(),
-    ])
-  const sql = connect(databaseUrl, 'starflow handlers', HANDLER_CONNECTIONS)
+export async function connectHandlers(
+  databaseUrl: string,
+  databaseId: () => Promise<string>,
+): Promise<OpenHandlersSql> {
+  const [{ openHandlersSql }, { connect, unreachable }, { isMissingInSchema, notMigrated }, id] = await Promise.all([
+    import('@starflow/edge-worker'),
+    import('../database/open-database.ts'),
+    import('../database/not-migrated.ts'),
+    databaseId(),
+  ])
+  const sql = connect(databaseUrl, 'starflow', { connections: 1 })
   try {
     await checkSameDatabase({ databaseId: id, sql })
+    return await openHandlersSql(sql, databaseUrl, { connections: HANDLER_CONNECTIONS, name: 'starflow handlers' })
   } catch (error) {
-    await sql.end({ timeout: 0 })
-    if (isStarflowError(error)) throw error
+    if (isStarflowError(error, 'SF913')) throw error
     if (isMissingInSchema(error)) throw notMigrated(`SUPABASE_DB_URL: ${error.message}`, error)
     throw unreachable(databaseUrl, error)
+  } finally {
+    await sql.end({ timeout: 1 })
   }
-  return pausingClient(sql, undefined, loadArrayTypes)
 }
 
 async function openFile(path: string, traits: Omit<RunStore, 'adapter' | 'resources'>): Promise<OpenedStore> {

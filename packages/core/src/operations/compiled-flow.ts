@@ -1,5 +1,5 @@
 import type { Json, StepType } from '@starflow/dsl'
-import type { Sql } from 'postgres'
+import type { Sql } from '../database/sql.ts'
 
 /** A flow as it is compiled: what is needed to show it and to start a run. */
 export interface CompiledFlow {

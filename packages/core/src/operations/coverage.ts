@@ -1,4 +1,4 @@
-import type { Sql } from 'postgres'
+import type { Sql } from '../database/sql.ts'
 
 /** One route of a flow beside what serves it. */
 export interface RouteCoverage {

@@ -1,5 +1,5 @@
-import type { ISql, Sql } from 'postgres'
-import { columns, type FencedFunction } from './fenced-function.ts'
+import type { Sql } from '../database/sql.ts'
+import { FENCED_COLUMNS, type FencedFunction } from './fenced-function.ts'
 
 /** The fence of somebody who is at work, which nobody else takes or lifts until it is over. */
 export interface FenceHold {
@@ -19,11 +19,12 @@ export interface LivingHold {
 }
 
 /** Raises the fence, or keeps it, and holds it. Refused by name: SF632 who is at work, SF421 somebody else's fence. */
-export async function holdFence(sql: ISql, hold: FenceHold, forMs: number): Promise<FencedFunction[]> {
+export async function holdFence(sql: Sql, hold: FenceHold, forMs: number): Promise<FencedFunction[]> {
   const { functionNames, fencedBy, heldBy, holdId } = hold
-  return await sql<FencedFunction[]>`
-    select ${columns(sql)}
-    from pgflow.hold_fence(${[...functionNames]}, ${fencedBy}, ${heldBy}, ${holdId}, ${interval(forMs)}::interval)`
+  return await sql.unsafe<FencedFunction[]>(
+    `select ${FENCED_COLUMNS} from pgflow.hold_fence($1, $2, $3, $4, $5::interval)`,
+    [functionNames, fencedBy, heldBy, holdId, interval(forMs)],
+  )
 }
 
 /** Prolongs it. Of how many functions it still is; the others somebody has taken or lifted. */
@@ -35,7 +36,7 @@ export async function keepFenceHold(sql: Sql, holdId: string, forMs: number): Pr
 
 /** Lifts the fence of the functions that it still holds, and returns those. */
 export async function endFenceHold(sql: Sql, holdId: string): Promise<FencedFunction[]> {
-  return await sql<FencedFunction[]>`select ${columns(sql)} from pgflow.end_fence_hold(${holdId})`
+  return await sql.unsafe<FencedFunction[]>(`select ${FENCED_COLUMNS} from pgflow.end_fence_hold($1)`, [holdId])
 }
 
 /** Who is at work on these functions. */

@@ -1,4 +1,4 @@
-import type { ISql, Sql } from 'postgres'
+import type { Sql } from '../database/sql.ts'
 
 /** What a fence recorded of one worker function. */
 export interface FencedFunction {
@@ -13,7 +13,10 @@ export interface FencedFunction {
 
 /** Raises the fence, or keeps it. Refused by name (SF421) where somebody else has fenced one of them. */
 export async function fence(sql: Sql, names: readonly string[], by: string): Promise<FencedFunction[]> {
-  return await sql<FencedFunction[]>`select ${columns(sql)} from pgflow.fence_worker_functions(${[...names]}, ${by})`
+  return await sql.unsafe<FencedFunction[]>(`select ${FENCED_COLUMNS} from pgflow.fence_worker_functions($1, $2)`, [
+    names,
+    by,
+  ])
 }
 
 /**
@@ -25,25 +28,26 @@ export async function restore(
   names: readonly string[],
   { force = false }: { readonly force?: boolean } = {},
 ): Promise<FencedFunction[]> {
-  return await sql<FencedFunction[]>`
-    select ${columns(sql)} from pgflow.restore_worker_functions(${[...names]}, ${force})`
+  return await sql.unsafe<FencedFunction[]>(`select ${FENCED_COLUMNS} from pgflow.restore_worker_functions($1, $2)`, [
+    names,
+    force,
+  ])
 }
 
 /** Enables functions that were disabled by hand or by the halt policy; a fence stays. */
 export async function enable(sql: Sql, names: readonly string[]): Promise<FencedFunction[]> {
-  return await sql<FencedFunction[]>`select ${columns(sql)} from pgflow.enable_worker_functions(${[...names]})`
+  return await sql.unsafe<FencedFunction[]>(`select ${FENCED_COLUMNS} from pgflow.enable_worker_functions($1)`, [names])
 }
 
 /** The rows of these functions; of all, without names. */
 export async function findFunctions(sql: Sql, names?: readonly string[]): Promise<FencedFunction[]> {
-  const wanted = names === undefined ? null : [...names]
-  return await sql<FencedFunction[]>`
-    select ${columns(sql)} from pgflow.worker_functions
-    where ${wanted}::text[] is null or function_name = any (${wanted}::text[]) order by function_name`
+  return await sql.unsafe<FencedFunction[]>(
+    `select ${FENCED_COLUMNS} from pgflow.worker_functions
+     where $1::text[] is null or function_name = any ($1::text[]) order by function_name`,
+    [names ?? null],
+  )
 }
 
 /** The columns of a {@link FencedFunction}. */
-export function columns(sql: ISql) {
-  return sql`function_name as "functionName", enabled, enabled_before_fence as "enabledBeforeFence",
-    fenced_by as "fencedBy", fenced_at as "fencedAt", disabled_reason as "disabledReason"`
-}
+export const FENCED_COLUMNS = `function_name as "functionName", enabled, enabled_before_fence as "enabledBeforeFence",
+  fenced_by as "fencedBy", fenced_at as "fencedAt", disabled_reason as "disabledReason"`

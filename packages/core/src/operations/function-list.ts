@@ -1,4 +1,4 @@
-import type { Sql } from 'postgres'
+import type { Sql } from '../database/sql.ts'
 import type { FencedFunction } from './fenced-function.ts'
 
 /** A worker function as an operator sees it. */

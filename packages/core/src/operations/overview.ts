@@ -1,4 +1,4 @@
-import type { Sql } from 'postgres'
+import type { Sql } from '../database/sql.ts'
 import { type ListedQueue, type QueueTrouble, queueTroubles, readQueues } from './queue-list.ts'
 import { readWorkers } from './worker-list.ts'
 

@@ -1,4 +1,4 @@
-import type { Sql } from 'postgres'
+import type { Sql } from '../database/sql.ts'
 
 /** A queue at an instant, or in a stretch of time whose samples were put together. */
 export interface QueueSample {

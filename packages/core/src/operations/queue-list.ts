@@ -1,4 +1,4 @@
-import type { Sql } from 'postgres'
+import type { Sql } from '../database/sql.ts'
 
 /** A queue of a flow or of a queue worker, with what waits in it and who serves it. */
 export interface ListedQueue {

@@ -1,4 +1,4 @@
-import type { Sql } from 'postgres'
+import type { Sql } from '../database/sql.ts'
 
 /** What is left of one concrete flow. */
 export interface VersionDrain {

@@ -1,4 +1,4 @@
-import type { Sql } from 'postgres'
+import type { Sql } from '../database/sql.ts'
 
 /** A worker as an operator sees it. */
 export interface ListedWorker {

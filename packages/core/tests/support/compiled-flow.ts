@@ -9,8 +9,14 @@ import {
   type Route,
   type StepQueuedFlow,
 } from '@starflow/dsl'
-import type { Sql } from 'postgres'
-import { type ClaimedTask, StarflowSql, type TaskIdentity, type TaskReport, type Work } from '../../src/index.ts'
+import {
+  type ClaimedTask,
+  type Sql,
+  StarflowSql,
+  type TaskIdentity,
+  type TaskReport,
+  type Work,
+} from '../../src/index.ts'
 
 /** A flow that is compiled, with hands to claim and settle its tasks as a worker would. */
 export class CompiledFlow {

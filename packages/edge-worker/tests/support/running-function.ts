@@ -9,6 +9,7 @@ import {
   subscriptionOf,
 } from '../../src/subscription.ts'
 import { resolveWorkerConfig, type WorkerConfig } from '../../src/worker-config.ts'
+import { openConnections } from '../../src/worker-connections.ts'
 import { WorkerFunction } from '../../src/worker-function.ts'
 import { type TestPlatformOptions, testPlatform } from './test-platform.ts'
 
@@ -29,6 +30,8 @@ export interface RunningFunction {
 interface FunctionOptions extends WorkerConfig {
   functionName?: string
   platform?: TestPlatformOptions
+  /** The limit of the worker's own calls. */
+  callTimeoutMs?: number
 }
 
 /** Makes a worker function; its first {@link RunningFunction.ask} starts it. */
@@ -50,7 +53,7 @@ export function queueWorkerOn(
 }
 
 function functionOn(databaseUrl: string, subscription: Subscription, options: FunctionOptions): RunningFunction {
-  const { functionName = `fn_${crypto.randomUUID()}`, platform: platformOptions, ...config } = options
+  const { functionName = `fn_${crypto.randomUUID()}`, platform: platformOptions, callTimeoutMs, ...config } = options
   const platform = testPlatform({
     ...platformOptions,
     env: { SUPABASE_DB_URL: databaseUrl, STARFLOW_AUTH_SECRET: SECRET, ...platformOptions?.env },
@@ -60,6 +63,11 @@ function functionOn(databaseUrl: string, subscription: Subscription, options: Fu
   const workerFunction = new WorkerFunction({
     platform,
     connect: (sql) => new StarflowSql(sql),
+    open: (source, connections, name, limits) =>
+      openConnections(source, connections, name, {
+        ...limits,
+        ...(callTimeoutMs === undefined ? {} : { callTimeoutMs }),
+      }),
     logger: (event) => {
       events.push(event)
       const waiting = changed

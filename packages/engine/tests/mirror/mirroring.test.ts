@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { inTransaction } from '@starflow/core'
+import { openDatabase, parseDatabaseUrl } from '@starflow/core'
 import { Flow, type RunnerContext } from '@starflow/dsl'
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { testDatabase } from '../../../../tests/support/test-database.ts'
@@ -22,7 +22,9 @@ import { approval, waitHost } from '../support/waiting-flow.ts'
 
 const database = await testDatabase()
 const stores = await supabaseStores(database)
-const source = PostgresMirrorSource.open(database.url, inTransaction)
+const source = new PostgresMirrorSource(
+  openDatabase(parseDatabaseUrl(database.url), { applicationName: 'starflow mirror', connections: 3 }),
+)
 afterAll(() => source.close())
 
 let store: Awaited<ReturnType<typeof stores.open>>

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { inTransaction } from '@starflow/core'
+import { openDatabase, parseDatabaseUrl } from '@starflow/core'
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
 import { testDatabase } from '../../../../tests/support/test-database.ts'
 import { PostgresMirrorSource, PostgresWarmTier } from '../../src/adapters/supabase/index.ts'
@@ -14,10 +14,11 @@ import { supabaseStores } from '../support/supabase-stores.ts'
 
 const database = await testDatabase()
 const stores = await supabaseStores(database)
-const sources = [
-  PostgresMirrorSource.open(database.url, inTransaction),
-  PostgresMirrorSource.open(database.url, inTransaction),
-] as const
+const open = () =>
+  new PostgresMirrorSource(
+    openDatabase(parseDatabaseUrl(database.url), { applicationName: 'starflow mirror', connections: 3 }),
+  )
+const sources = [open(), open()] as const
 afterAll(() => Promise.all(sources.map((source) => source.close())))
 const [one, other] = sources
 const LIMIT = { runs: 50, changes: 500 }

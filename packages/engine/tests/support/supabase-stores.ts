@@ -1,3 +1,4 @@
+import { openDatabase, parseDatabaseUrl } from '@starflow/core'
 import { type RestGateway, restGateway } from '../../../../tests/support/rest-gateway.ts'
 import type { TestDatabase } from '../../../../tests/support/test-database.ts'
 import { SupabaseWorkflowStateAdapter } from '../../src/adapters/supabase/index.ts'
@@ -21,7 +22,10 @@ export async function supabaseStores(
       await sql.unsafe(`truncate ${everything}; update pgflow.test_clock set ahead = '0'`).simple()
       const opened: SupabaseWorkflowStateAdapter[] = []
       const connect = async () => {
-        const adapter = SupabaseWorkflowStateAdapter.open({ ...gateway, databaseUrl: database.url })
+        const adapter = SupabaseWorkflowStateAdapter.open({
+          ...gateway,
+          listenOn: openDatabase(parseDatabaseUrl(database.url), { applicationName: 'starflow queue listener' }),
+        })
         opened.push(adapter)
         return adapter
       }

@@ -1,4 +1,4 @@
-import { inTransaction, unpipelinedClient, withBuiltInArrays, withExactJson } from '@starflow/core'
+import { type Database, openDatabase, parseDatabaseUrl } from '@starflow/core'
 import { openMirroring, type QueueingStateAdapter } from '@starflow/engine'
 import { LocalWorkflowStateAdapter } from '@starflow/engine/adapters/local'
 import {
@@ -8,7 +8,6 @@ import {
   requireSameDatabase,
   SupabaseWorkflowStateAdapter,
 } from '@starflow/engine/adapters/supabase'
-import postgres, { type Sql } from 'postgres'
 import type { Storage } from '../config.ts'
 import type { WorkerJobs } from '../jobs/worker-jobs.ts'
 import type { LiveMarksSource } from '../live/live-marks.ts'
@@ -37,6 +36,9 @@ import { SqliteMetricsSource } from './sqlite-metrics-source.ts'
 import { SqliteRunStatistics } from './sqlite-run-statistics.ts'
 import { SqliteServerStore } from './sqlite-server-store.ts'
 import { SqliteTriggerStore } from './sqlite-trigger-store.ts'
+
+/** One drains, two are for what is read meanwhile. */
+const MIRROR_CONNECTIONS = 3
 
 /** Everything of a server that is kept somewhere. */
 export interface OpenStorage {
@@ -120,7 +122,8 @@ async function openSupabase(
   const functions = restFunctions(api)
   const store = new PostgresServerStore(functions)
   const databaseId = await store.databaseId()
-  const sql = storage.databaseUrl === undefined ? undefined : connect(storage.databaseUrl, applicationName)
+  const sql =
+    storage.databaseUrl === undefined ? undefined : connect(storage.databaseUrl, applicationName, DATABASE_CONNECTIONS)
   try {
     if (sql !== undefined) await requireSameDatabase({ databaseId, sql })
   } catch (error) {
@@ -131,11 +134,14 @@ async function openSupabase(
   const direct = sql === undefined ? functions : directFunctions(sql)
   const adapter = SupabaseWorkflowStateAdapter.open({
     ...access,
-    databaseUrl: storage.databaseUrl,
+    listenOn:
+      storage.databaseUrl === undefined ? undefined : connect(storage.databaseUrl, 'starflow queue listener', 1),
   })
   const warm = new PostgresWarmTier(access)
   const source =
-    storage.databaseUrl === undefined ? undefined : PostgresMirrorSource.open(storage.databaseUrl, inTransaction)
+    storage.databaseUrl === undefined
+      ? undefined
+      : new PostgresMirrorSource(connect(storage.databaseUrl, 'starflow mirror', MIRROR_CONNECTIONS))
   return {
     ...{ adapter, store, triggers: new PostgresTriggerStore(functions), databaseId },
     workerJobs: new SqlWorkerJobs(functions),
@@ -160,15 +166,7 @@ async function openSupabase(
   }
 }
 
-function connect(url: string, applicationName: string): Sql {
+function connect(url: string, applicationName: string, connections: number): Database {
   // Unprepared: the URL may lead through a transaction pooler.
-  const sql = postgres(url, {
-    max: DATABASE_CONNECTIONS,
-    prepare: false,
-    // Asked for by the driver, they end the server when the connection is lost at that moment.
-    fetch_types: false,
-    onnotice: () => {},
-    connection: { application_name: applicationName },
-  })
-  return withBuiltInArrays(unpipelinedClient(withExactJson(sql)))
+  return openDatabase(parseDatabaseUrl(url, process.env), { applicationName, connections, prepare: false })
 }

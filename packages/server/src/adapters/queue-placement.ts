@@ -1,6 +1,6 @@
+import type { Sql } from '@starflow/core'
 import type { Json, JsonObject } from '@starflow/dsl'
 import { parseRunSearch } from '@starflow/engine'
-import type { Sql } from 'postgres'
 import { MAX_INLINE_BYTES, MAX_LOOKED_AT_RUNS, SHOWN_TASKS } from '../numbers.ts'
 import type {
   EventFollower,
@@ -96,7 +96,7 @@ export class QueuePlacement implements RunPlacement {
   async readValue(scope: Scope, runId: string, which: 'input' | 'output'): Promise<ReadValue | undefined> {
     if ((await this.#find(scope, runId)) === undefined) return undefined
     const [row] = await this.#sql<[{ value: Json }]>`
-      select ${this.#sql(which)} as value from pgflow.runs where run_id = ${runId}`
+      select case ${which} when 'input' then input else output end as value from pgflow.runs where run_id = ${runId}`
     return row
   }
 

@@ -1,5 +1,5 @@
+import type { Sql } from '@starflow/core'
 import type { QueueingStateAdapter, WaitTokenKey } from '@starflow/engine'
-import type { Sql } from 'postgres'
 import { FlowCatalog } from '../runs/flow-catalog.ts'
 import { RunDirectory } from '../runs/run-directory.ts'
 import { RunnerPlacement } from '../runs/runner-placement.ts'

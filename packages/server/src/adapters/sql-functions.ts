@@ -1,7 +1,7 @@
+import type { Sql } from '@starflow/core'
 import { parseExactJson } from '@starflow/dsl'
 import type { RestApi } from '@starflow/engine/adapters/supabase'
 import { StarflowError } from '@starflow/errors'
-import type { Sql } from 'postgres'
 
 /** Calls functions of the schema starflow by name, with named arguments; answers their rows, or a scalar. */
 export type SqlFunctions = (name: string, args: Readonly<Record<string, unknown>>) => Promise<unknown>

@@ -1,3 +1,4 @@
+import type { Sql } from '@starflow/core'
 import {
   type FencedFunction,
   fence,
@@ -13,7 +14,6 @@ import {
   restore,
   setFlowPaused,
 } from '@starflow/core/operations'
-import type { Sql } from 'postgres'
 import { QUEUES_KEPT_MS } from '../numbers.ts'
 import type { QueueOperations } from '../runs/queue-operations.ts'
 import { SharedAnswer } from '../shared-answer.ts'

@@ -1,5 +1,5 @@
+import type { Sql } from '@starflow/core'
 import { LocalWorkflowStateAdapter } from '@starflow/engine/adapters/local'
-import type { Sql } from 'postgres'
 import type { ServerStore } from '../store/server-store.ts'
 import { PostgresServerStore } from './postgres-server-store.ts'
 import { directFunctions } from './sql-functions.ts'

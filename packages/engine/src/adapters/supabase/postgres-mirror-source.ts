@@ -1,4 +1,4 @@
-import postgres, { type Sql, type TransactionSql } from 'postgres'
+import type { Database } from '@starflow/core'
 import type { MirroredRun, RunSnapshot } from '../../mirror/live-run.ts'
 import type {
   MirrorChange,
@@ -8,9 +8,6 @@ import type {
   SetAsideChange,
 } from '../../mirror/mirror-source.ts'
 import { DRAIN_PATIENCE_MS } from '../../numbers.ts'
-
-/** `inTransaction` of the SQL core: a transaction that only rejects when its connection is lost. */
-export type RunInTransaction = <T>(client: Sql, work: (transaction: TransactionSql) => Promise<T>) => Promise<T>
 
 interface ChangeRow extends Omit<MirrorChange, 'runId' | 'createdAt'> {
   readonly run_id: string | null
@@ -37,32 +34,18 @@ interface SnapshotRow {
  * calls over REST can. Not through a transaction pooler's statement mode.
  */
 export class PostgresMirrorSource implements MirrorSource {
-  readonly #sql: Sql
-  readonly #inTransaction: RunInTransaction
+  readonly #sql: Database
 
-  private constructor(sql: Sql, inTransaction: RunInTransaction) {
+  /** @param sql with three connections or more: one drains, the others are for what is read meanwhile. Ended by `close`. */
+  constructor(sql: Database) {
     this.#sql = sql
-    this.#inTransaction = inTransaction
-  }
-
-  /** Opens no connection yet. */
-  static open(databaseUrl: string, inTransaction: RunInTransaction): PostgresMirrorSource {
-    const sql = postgres(databaseUrl, {
-      max: 3,
-      prepare: false,
-      // Asked for by the driver, they end the process when the connection is lost at that moment. Lists go as literals.
-      fetch_types: false,
-      onnotice: () => {},
-      connection: { application_name: 'starflow mirror' },
-    })
-    return new PostgresMirrorSource(sql, inTransaction)
   }
 
   async drain(
     limit: { readonly runs: number; readonly changes: number },
     apply: (changes: readonly MirrorChange[]) => Promise<readonly RefusedChange[]>,
   ): Promise<readonly MirrorChange[]> {
-    return await this.#inTransaction(this.#sql, async (sql) => {
+    return await this.#sql.begin(async (sql) => {
       // What was taken is given back when the warm tier does not answer, also when this process hangs.
       await sql`select set_config('idle_in_transaction_session_timeout', ${String(DRAIN_PATIENCE_MS)}, true)`
       const rows = await sql<ChangeRow[]>`
@@ -73,7 +56,7 @@ export class PostgresMirrorSource implements MirrorSource {
       }))
       if (changes.length === 0) return changes
       for (const { id, reason } of await apply(changes)) await sql`select starflow.refuse_outbox(${id}, ${reason})`
-      await sql`select starflow.mark_outbox_applied(${literal(changes.map(({ id }) => id))}::bigint[])`
+      await sql`select starflow.mark_outbox_applied(${changes.map(({ id }) => id)}::bigint[])`
       return changes
     })
   }
@@ -110,7 +93,7 @@ export class PostgresMirrorSource implements MirrorSource {
 
   async snapshots(runIds: readonly string[]): Promise<readonly RunSnapshot[]> {
     const rows = await this.#sql<SnapshotRow[]>`
-      select run_id, run, active_nodes, is_pending from starflow.mirror_snapshots(${literal(runIds)}::uuid[])`
+      select run_id, run, active_nodes, is_pending from starflow.mirror_snapshots(${runIds}::uuid[])`
     return rows.map(({ run_id, run, active_nodes, is_pending }) => ({
       ...{ runId: run_id, run, activeNodes: active_nodes, isPending: is_pending },
     }))
@@ -120,6 +103,3 @@ export class PostgresMirrorSource implements MirrorSource {
     await this.#sql.end({ timeout: 1 })
   }
 }
-
-/** Ids as Postgres reads a list of them; none has a character that would need quotes. */
-const literal = (ids: readonly string[]) => `{${ids.join(',')}}`

@@ -1,5 +1,5 @@
+import type { Sql } from '@starflow/core'
 import { StarflowError } from '@starflow/errors'
-import type { Sql } from 'postgres'
 
 /** Two ways to what should be one database: the API of a project, by the id that it gave, and a connection. */
 export interface TwoWays {

@@ -1,17 +1,17 @@
-import postgres, { type Sql } from 'postgres'
+import type { Database } from '@starflow/core'
 
 /** Where `starflow._wake_runners` tells that a run can be claimed: the payload is its pool, empty for no pool. */
 const CHANNEL = 'starflow_queue'
 
 /** Listens on a direct connection for runs that were queued. Opened with the first listener, closed with the adapter. */
 export class RunQueueListener {
-  readonly #databaseUrl: string
+  readonly #database: Database
   readonly #listeners = new Set<{ readonly pool: string | null; readonly wake: () => void }>()
-  #connection: Sql | undefined
   #listening: Promise<unknown> | undefined
 
-  constructor(databaseUrl: string) {
-    this.#databaseUrl = databaseUrl
+  /** Ended by `close`. */
+  constructor(database: Database) {
+    this.#database = database
   }
 
   /** Settles when nothing that is queued from now on can be missed. */
@@ -30,28 +30,17 @@ export class RunQueueListener {
   }
 
   async close(): Promise<void> {
-    const connection = this.#connection
     this.#listeners.clear()
-    this.#connection = undefined
-    this.#listening = undefined
-    await connection?.end({ timeout: 1 })
+    await this.#database.end({ timeout: 1 })
   }
 
   async #listen(): Promise<void> {
-    this.#connection ??= postgres(this.#databaseUrl, {
-      max: 1,
-      // Asked for by the driver, they end the process when the connection is lost at that moment.
-      fetch_types: false,
-      onnotice: () => {},
-      connection: { application_name: 'starflow queue listener' },
-    })
-    this.#listening ??= this.#connection
-      .listen(
-        CHANNEL,
-        (pool) => this.#wake((listener) => pool === '' || listener === pool),
+    this.#listening ??= this.#database
+      .listen(CHANNEL, {
+        onMessage: (pool) => this.#wake((listener) => pool === '' || listener === pool),
         // Also after a connection was lost: what was told meanwhile nobody has heard.
-        () => this.#wake(() => true),
-      )
+        onListening: () => this.#wake(() => true),
+      })
       .catch((error: unknown) => {
         this.#listening = undefined
         throw error

@@ -1,3 +1,4 @@
+import type { Database } from '@starflow/core'
 import type { Json } from '@starflow/dsl'
 import { StarflowError } from '@starflow/errors'
 import type { Checkpoint, DefinitionRecord, RunClaim, RunEvent, RunFailure, RunRecord } from '../../run-record.ts'
@@ -51,8 +52,8 @@ import {
 } from './state-rows.ts'
 
 export interface SupabaseStateOptions extends ProjectAccess {
-  /** A direct connection, not through a transaction pooler: with it, runners are woken when a run is queued. */
-  readonly databaseUrl?: string | undefined
+  /** A direct way, not through a transaction pooler: with it, runners are woken when a run is queued. Ended with the adapter. */
+  readonly listenOn?: Database | undefined
 }
 
 /** What one call does or reads at most, where there may be any number. Below the 1000 rows that REST gives by default. */
@@ -71,7 +72,7 @@ interface Store {
 export class SupabaseWorkflowStateAdapter implements QueueingStateAdapter, WorkerJobStore {
   readonly substrate = 'supabase'
   readonly isRemote = true
-  /** Only with a `databaseUrl`. */
+  /** Only with `listenOn`. */
   readonly onQueued?: NonNullable<RunQueue['onQueued']>
   readonly #functions: StateFunctions
   readonly #store: Store
@@ -86,8 +87,8 @@ export class SupabaseWorkflowStateAdapter implements QueueingStateAdapter, Worke
   }
 
   /** Opens no connection yet. */
-  static open({ databaseUrl, ...access }: SupabaseStateOptions): SupabaseWorkflowStateAdapter {
-    const listener = databaseUrl === undefined ? undefined : new RunQueueListener(databaseUrl)
+  static open({ listenOn, ...access }: SupabaseStateOptions): SupabaseWorkflowStateAdapter {
+    const listener = listenOn && new RunQueueListener(listenOn)
     return new SupabaseWorkflowStateAdapter({ functions: new StateFunctions(access), listener }, undefined)
   }
 

@@ -2,12 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import type { TransactionSql } from 'postgres'
+import { isConnectionLoss } from '@starflow/core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { flakyProxy } from '../../../tests/support/flaky-proxy.ts'
 import { type Runtime, runtimeCommand } from '../../../tests/support/runtimes.ts'
 import { testDatabase } from '../../../tests/support/test-database.ts'
-import { inTransaction, isConnectionLoss, reserveConnection } from '../src/index.ts'
+import { openConnections, type WorkerConnections } from '../src/worker-connections.ts'
 
 const database = await testDatabase()
 const { sql } = database
@@ -42,19 +42,10 @@ const BOUNDARIES = [
 
 type Cut = 'terminated' | 'reset'
 
-/** How long the driver alone may take: it fails at once, or its query never settles. */
-const BARE_MS = 10_000
-
 /** Runs scenes of the program, and answers how they ended and how the program did. */
-async function run(
-  runtime: Runtime,
-  kind: 'guarded' | 'bare',
-  cut: Cut,
-  scenes: readonly string[],
-  patienceMs?: number,
-) {
+async function run(runtime: Runtime, cut: Cut, scenes: readonly string[]) {
   const [command, ...args] = runtimeCommand(runtime, PROGRAM)
-  const child = spawn(command, [...args, proxy.url, kind, ...scenes], {
+  const child = spawn(command, [...args, proxy.url, ...scenes], {
     env: { ...process.env, DENO_NO_UPDATE_CHECK: '1' },
   })
   children.add(child)
@@ -64,7 +55,6 @@ async function run(
     errors += data
   })
   const ended = once(child, 'close')
-  const impatience = patienceMs === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), patienceMs)
   for await (const line of createInterface({ input: child.stdout })) {
     const [, pid, asleep] = /^cut (\d+)( asleep)?$/.exec(line) ?? []
     const [, scene, outcome] = / is /.test(line) ? (/^(.*) is (.*)$/.exec(line) ?? []) : []
@@ -78,7 +68,6 @@ async function run(
     child.stdin.write('done\n')
   }
   const [exitCode] = (await ended) as [number | null]
-  clearTimeout(impatience)
   return { exitCode, errors, outcomes }
 }
 
@@ -103,9 +92,9 @@ beforeEach(async () => {
 
 describe.each(['Node', 'Deno'] as const)('in %s', (runtime) => {
   test.each(['terminated', 'reset'] as const)(
-    'a held connection that is %s at any boundary rejects, and neither ends the process nor writes elsewhere',
+    'a connection of a handler that is %s at any boundary rejects, and neither ends the process nor writes elsewhere',
     async (cut) => {
-      const { exitCode, errors, outcomes } = await run(runtime, 'guarded', cut, BOUNDARIES)
+      const { exitCode, errors, outcomes } = await run(runtime, cut, BOUNDARIES)
       expect(errors).toBe('')
       expect(exitCode).toBe(0)
       expect([...outcomes.keys()]).toEqual(BOUNDARIES)
@@ -115,74 +104,103 @@ describe.each(['Node', 'Deno'] as const)('in %s', (runtime) => {
       expect(await sql`select scene from effects`).toEqual([])
     },
   )
-
-  test('the driver itself ends the process, or never answers: drop the guard when this fails', async () => {
-    const { exitCode, outcomes } = await run(runtime, 'bare', 'terminated', ['in a query'], BARE_MS)
-    expect(exitCode).not.toBe(0)
-    expect([...outcomes.keys()]).toEqual([])
-  })
 })
 
-describe('a transaction', () => {
-  test('commits, and answers what its work does, an array of queries by their results', async () => {
-    expect(
-      await inTransaction(sql, async (tx) => (await tx`insert into effects values ('kept') returning scene`)[0]),
-    ).toEqual({
-      scene: 'kept',
+const opened: WorkerConnections[] = []
+afterEach(async () => {
+  proxy.restore()
+  await Promise.all(opened.splice(0).map(({ close }) => close(0)))
+})
+
+/** An attempt of a worker, with what ends it. */
+function attempt(connections = 2) {
+  const worker = openConnections({ databaseUrl: proxy.url }, connections, 'handlers-sql.test')
+  opened.push(worker)
+  const lend = () => {
+    const timeout = new AbortController()
+    const lent = worker.handlers.lend(timeout.signal)
+    return { lent, timeout: () => timeout.abort(new Error('The attempt timed out.')) }
+  }
+  return { lend }
+}
+
+describe('an attempt', () => {
+  test('whose query is never answered makes its timeout replace the client, so that the next attempt is answered', async () => {
+    const { lend } = attempt()
+    const first = lend()
+    await first.lent.sql`select 1`
+    proxy.freeze()
+    const lost = first.lent.sql`select 1`.then(
+      () => 'answered',
+      (error: unknown) => error,
+    )
+    first.timeout()
+    first.lent.giveBack()
+    const second = lend()
+    expect(await second.lent.sql`select 2 as n`).toEqual([{ n: 2 }])
+    expect(isConnectionLoss(await lost)).toBe(true)
+    second.lent.giveBack()
+  })
+
+  test('that ends with all its queries answered leaves the client to the next', async () => {
+    const { lend } = attempt()
+    const pids: unknown[] = []
+    for (let n = 0; n < 2; n++) {
+      const { lent, timeout } = lend()
+      pids.push((await lent.sql`select pg_backend_pid() as pid`)[0]!.pid)
+      timeout()
+      lent.giveBack()
+    }
+    expect(pids[0]).toBe(pids[1])
+  })
+
+  test('that times out takes nothing from another one, whose transaction goes on', async () => {
+    const { lend } = attempt(3)
+    const [other, late] = [lend(), lend()]
+    let goOn = () => {}
+    const waits = new Promise<void>((resolve) => {
+      goOn = resolve
     })
-    expect(await inTransaction(sql, (tx) => [tx`select 1 as n`, tx`select 2 as n`] as unknown)).toEqual([
-      [{ n: 1 }],
-      [{ n: 2 }],
-    ])
-    expect(await sql`select scene from effects`).toEqual([{ scene: 'kept' }])
-  })
-
-  test.each<[string, (tx: TransactionSql) => Promise<unknown>]>([
-    ['an error of the server', (tx) => tx`select 1 / 0`],
-    ['an error of its own', () => Promise.reject(new Error('own'))],
-    ['a call that the driver refuses', (tx) => tx`select ${undefined as unknown as string}`],
-    [
-      'an error that only looks like a loss',
-      () => Promise.reject(Object.assign(new Error('no'), { code: 'ECONNRESET' })),
-    ],
-  ])('rolls back after %s', async (_what, fails) => {
-    const outcome = inTransaction(sql, async (tx) => {
-      await tx`insert into effects values ('undone')`
-      await fails(tx)
+    const kept = other.lent.sql.begin(async (tx) => {
+      await tx`select 1`
+      await waits
+      return await tx`insert into effects values ('goes on') returning scene`
     })
-    await expect(outcome).rejects.toThrow()
-    expect(await sql`select scene from effects`).toEqual([])
-    expect(
-      await sql`select from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`,
-    ).toEqual([])
+    kept.catch(() => {})
+    void late.lent.sql`select pg_sleep(600)`.catch(() => {})
+    late.timeout()
+    late.lent.giveBack()
+    await lend().lent.sql`select 1`
+    goOn()
+    expect(await kept).toEqual([{ scene: 'goes on' }])
+    other.lent.giveBack()
   })
 
-  test('rolls back to its savepoint, and goes on', async () => {
-    await inTransaction(sql, async (tx) => {
-      await tx`insert into effects values ('outer')`
-      await tx
-        .savepoint(async (inner) => {
-          await inner`insert into effects values ('inner')`
-          throw new Error('inner')
-        })
-        .catch(() => {})
-      expect(await tx.savepoint('named', (inner) => inner`select scene from effects`)).toEqual([{ scene: 'outer' }])
-    })
-    expect(await sql`select scene from effects`).toEqual([{ scene: 'outer' }])
+  test('that ends ctx.sql ends it for nobody', async () => {
+    const { lend } = attempt()
+    const { lent } = lend()
+    await lent.sql.end()
+    await lent.sql.end({ timeout: 0 })
+    expect(await lent.sql`select 1 as n`).toEqual([{ n: 1 }])
+    expect(await lend().lent.sql`select 2 as n`).toEqual([{ n: 2 }])
   })
 
-  test('refuses queries once it is over, instead of sending them into another one', async () => {
-    const kept = await inTransaction(sql, (tx) => ({ tx }))
-    await expect(kept.tx`insert into effects values ('late')`).rejects.toThrow('The transaction is over.')
-    const reserved = await reserveConnection(sql)
-    expect(await reserved`select 1 as n`).toEqual([{ n: 1 }])
-    reserved.release()
-    await expect(reserved`insert into effects values ('late')`).rejects.toThrow('The connection was released.')
-    expect(await sql`select scene from effects`).toEqual([])
+  test('that leaks a reserved connection gives it back when it ends', async () => {
+    const { lend } = attempt()
+    const { lent } = lend()
+    const reserved = await lent.sql.reserve()
+    await reserved`select 1`
+    lent.giveBack()
+    expect(await lend().lent.sql`select 2 as n`).toEqual([{ n: 2 }])
   })
 
-  test('takes the options of begin', async () => {
-    const write = inTransaction(sql, (tx) => tx`insert into effects values ('written')`, 'read only')
-    await expect(write).rejects.toMatchObject({ code: '25006' })
+  test('finds fragments, helpers, json and transactions as in the driver', async () => {
+    const { sql } = attempt().lend().lent
+    const [row] = await sql`
+      select ${sql({ a: 1 }, 'a').constructor.name !== ''} as helps, ${sql.json({ b: [2] })}::jsonb as document
+      ${sql`, ${sql`'nested'`} as fragment`}`
+    expect(row).toEqual({ helps: true, document: { b: [2] }, fragment: 'nested' })
+    expect(await sql.begin((tx) => [tx`select 1 as n`, tx`select 2 as n`])).toEqual([[{ n: 1 }], [{ n: 2 }]])
+    expect(await sql.unsafe('select $1::int as n', [3])).toEqual([{ n: 3 }])
   })
 })

@@ -1,10 +1,10 @@
 // Transactions whose connection is cut, in a process of their own, since what goes wrong ends the process. Runs in Node and
-// in Deno: `cut-transaction.ts URL guarded|bare CASE...` prints "cut PID" when the backend PID is to be cut, or "cut PID asleep" when that
+// in Deno: `cut-transaction.ts URL CASE...` prints "cut PID" when the backend PID is to be cut, or "cut PID asleep" when that
 // is to wait for its pg_sleep, waits for a line on standard input, and prints "CASE is OUTCOME".
 import process from 'node:process'
 import { createInterface } from 'node:readline'
-import postgres, { type Sql, type TransactionSql } from 'postgres'
-import { inTransaction, reserveConnection } from '../../src/held-connection.ts'
+import type { Sql, TransactionSql } from 'postgres'
+import { openConnections } from '../../src/worker-connections.ts'
 
 type Begin = (work: (tx: TransactionSql) => Promise<unknown>) => Promise<unknown>
 interface Scene {
@@ -14,8 +14,8 @@ interface Scene {
   readonly cut: (tx: TransactionSql, during?: () => PromiseLike<unknown>) => Promise<void>
 }
 
-const [url, kind, ...names] = process.argv.slice(2)
-if (url === undefined) throw new Error('Usage: cut-transaction.ts URL guarded|bare CASE...')
+const [url, ...names] = process.argv.slice(2)
+if (url === undefined) throw new Error('Usage: cut-transaction.ts URL CASE...')
 
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 const pidOf = async (tx: TransactionSql) => (await tx<{ pid: number }[]>`select pg_backend_pid() as pid`)[0]!.pid
@@ -95,7 +95,7 @@ const CASES: Record<string, (scene: Scene) => Promise<unknown>> = {
     throw await outcome
   },
   'of a reserved connection': async ({ sql, cut }) => {
-    const reserved = await reserveConnection(sql)
+    const reserved = await sql.reserve()
     const tx = reserved as unknown as TransactionSql
     try {
       await cut(tx)
@@ -105,7 +105,7 @@ const CASES: Record<string, (scene: Scene) => Promise<unknown>> = {
     }
   },
   'of a reserved connection in a query': async ({ sql, cut }) => {
-    const reserved = await reserveConnection(sql)
+    const reserved = await sql.reserve()
     await cut(reserved as unknown as TransactionSql, () => reserved`select pg_sleep(600)`).finally(reserved.release)
   },
 }
@@ -123,8 +123,10 @@ async function answered(sql: Sql): Promise<void> {
 }
 
 for (const name of names) {
-  const sql = postgres(url, { max: 1, fetch_types: false, onnotice: () => {} })
-  // Without types to fetch, the driver never reserves a connection that it has to open first.
+  // One connection of its own, one for handlers.
+  const { handlers, close } = openConnections({ databaseUrl: url }, 2, 'cut')
+  const { sql } = handlers.lend(new AbortController().signal)
+  // The driver never reserves a connection that it has to open first.
   await sql`select 1`
   const cut: Scene['cut'] = async (tx, during) => {
     const pid = await pidOf(tx)
@@ -135,14 +137,14 @@ for (const name of names) {
     await turns()
     await failed
   }
-  const begin: Begin = kind === 'bare' ? (work) => sql.begin(work) : (work) => inTransaction(sql, work)
+  const begin: Begin = (work) => sql.begin(work)
   const outcome = await CASES[name]!({ begin, sql, cut }).then(
     () => 'no failure',
     (error: { code?: string; message: string }) => `${error.code ?? error.message}`,
   )
   await turns()
   await answered(sql)
-  await sql.end({ timeout: 1 })
+  await close(1_000)
   console.log(`${name} is ${outcome}`)
 }
 process.exit(0)

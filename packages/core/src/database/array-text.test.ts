@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseArray, serializeArray } from './array-types.ts'
+import { parseArray, serializeArray } from './array-text.ts'
 
 test.each([
   ['{}', []],
