@@ -235,7 +235,7 @@ describe('starflow coverage', () => {
       result: { uncovered: [{ stepSlug: 'b' }] },
     })
     const { stdout } = await text('coverage', '--flow', 'orders')
-    expect(stdout).toContain('made again with pgmq.create')
+    expect(stdout).toContain('comes back with: npx starflow repair')
     expect(stdout).not.toContain('Work waits')
   })
 })

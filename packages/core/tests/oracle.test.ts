@@ -65,7 +65,12 @@ test.each<[string, string, string]>([
     `insert into pgflow.task_attempts (run_id, step_slug, task_index, attempt, reason) select run_id, step_slug, task_index, 1, 'failed' from pgflow.step_tasks where step_slug = 'last'`,
     'stale',
   ],
-  ['a counter that is wrong', `update pgflow.runs set remaining_steps = 1 where status = 'started'`, 'counted down'],
+  ['a counter that is wrong', `update pgflow.runs set remaining_steps = 1 where status = 'started'`, 'next actor'],
+  [
+    'a counter of a run that is over',
+    `update pgflow.runs set remaining_steps = 1 where status = 'completed'`,
+    'counted down',
+  ],
   ['a missing event', `delete from realtime.messages where event = 'step:list:failed'`, 'transitions'],
   [
     'an event that came twice',
