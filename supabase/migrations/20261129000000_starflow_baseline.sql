@@ -65,7 +65,8 @@ begin
            -- What a policy of the project lets it see, and no more.
            array(select x from unnest(v_tables) x where has_table_privilege(r.oid, format('pgflow.%I', x), 'select')
                  and (select c.relrowsecurity from pg_class c where c.oid = format('pgflow.%I', x)::regclass)
-                 and exists (select from pg_policies p where p.schemaname = 'pgflow' and p.tablename = x and p.cmd in ('ALL', 'SELECT'))) as reads_by_policy,
+                 and exists (select from pg_policies p where p.schemaname = 'pgflow' and p.tablename = x and p.cmd in ('ALL', 'SELECT')
+                   and exists (select from unnest(p.roles) o where case when o = 'public' then true else pg_has_role(r.oid, o, 'usage') end))) as reads_by_policy,
            array(select distinct p.proname::text from pg_proc p where p.pronamespace = 'pgflow'::regnamespace and p.prosecdef
                  and has_function_privilege(r.oid, p.oid, 'execute')) as calls
     from pg_roles r
@@ -1894,6 +1895,10 @@ begin
   if v_route.is_paused then
     return null;
   end if;
+  -- A queue that is never empty gets what is parked for it and due, too, without cron: as often as its workers beat.
+  if v_route.is_beat_due and exists (select from pgflow.parked_tasks p where p.queue_name = p_queue_name and p.due_at <= pgflow.clock()) then
+    perform pgflow._send_due_tasks(p_queue_name, pgflow.clock(), 1000);
+  end if;
 
   -- A statement of its own: the next one has a newer snapshot and sees the task of every message read. In one statement
   -- a task committed in between would be missed and its message hidden for the whole visibility.
@@ -1937,7 +1942,7 @@ end $$;
 -- p_are_hidden: the read has hidden them for effective timeout + 2 s already. p_read_counts null: the caller read them in
 -- another transaction and does not hold them, so that what is not claimed is left alone; touching it could wait.
 -- A suspect is a task that was put back since its worker had vanished: it may have been the cause. p_takes_suspects false: they are left
--- in sight, and the worker is told of them.
+-- in sight, and the worker is told of them. One that found no worker with nothing else to do for ten minutes is taken like any other.
 create function pgflow._claim_messages(
   p_queue_name text, p_flow_slug text, p_step_slug text, p_worker_id uuid, p_ids bigint[], p_read_counts integer[], p_are_hidden boolean,
   p_takes_suspects boolean)
@@ -1961,7 +1966,7 @@ begin
         -- Says nothing new, but to Postgres 15 and 16: a plan that they make on empty tables looks for the queue alone, and would
         -- read every task that it ever had.
         and e.message_id between (select min(i.id) from unnest(p_ids) i(id)) and (select max(i.id) from unnest(p_ids) i(id))
-        and (e.requeued_count = 0 or p_takes_suspects)
+        and (e.requeued_count = 0 or p_takes_suspects or e.last_requeued_at < v_now - interval '10 minutes')
         and e.status = 'queued' and e.flow_slug = p_flow_slug and (p_step_slug is null or e.step_slug = p_step_slug)
         -- scalar sub-select, not a join: the planner must not start from "the few active runs"
         and (select r.status from pgflow.runs r where r.run_id = e.run_id) = 'started'
@@ -2334,6 +2339,7 @@ begin
   ), parked as (
     insert into pgflow.parked_tasks (queue_name, due_at, run_id, step_slug, task_index)
     select c.queue_name, c.due_at, c.run_id, c.step_slug, c.task_index from changed c where c.is_parked
+    on conflict on constraint parked_tasks_pkey do update set queue_name = excluded.queue_name, due_at = excluded.due_at
   ), ended as (
     select c.is_final, c.is_parked, row(c.flow_slug, c.run_id, c.step_slug, c.task_index, c.queue_name, c.message_id, null, c.error_message)::pgflow._ended_task as task
     from changed c
@@ -2495,6 +2501,8 @@ create trigger keep_definition after delete on pgflow.flows referencing old tabl
 create trigger keep_definition after delete on pgflow.steps referencing old table as gone for each statement execute function pgflow._keep_definition();
 create trigger keep_definition after delete on pgflow.deps referencing old table as gone for each statement execute function pgflow._keep_definition();
 create trigger keep_definition_truncated after truncate on pgflow.flows for each statement execute function pgflow._keep_definition();
+create trigger keep_definition_truncated after truncate on pgflow.steps for each statement execute function pgflow._keep_definition();
+create trigger keep_definition_truncated after truncate on pgflow.deps for each statement execute function pgflow._keep_definition();
 
 -- 40_run/_lock_changeable_runs.sql
 -- Locks those of the runs that the caller may change, and returns their ids in the order in which all callers lock runs.
@@ -2607,7 +2615,9 @@ as $$
 begin
   insert into pgflow.parked_tasks (queue_name, due_at, run_id, step_slug, task_index)
   select p_queue_name, p_due_at, u.run_id, u.step_slug, u.task_index
-  from unnest(p_run_ids, p_step_slugs, p_task_indexes) u(run_id, step_slug, task_index);
+  from unnest(p_run_ids, p_step_slugs, p_task_indexes) u(run_id, step_slug, task_index)
+  -- One that a clean-up by hand has left there.
+  on conflict on constraint parked_tasks_pkey do update set queue_name = excluded.queue_name, due_at = excluded.due_at;
   return null;
 end $$;
 
@@ -3083,7 +3093,7 @@ begin
       when t.status <> 'queued' then 'ended'
       when (select r.status from pgflow.runs r where r.run_id = t.run_id) <> 'started' then 'ended'
       when (select x.status from pgflow.step_states x where x.run_id = t.run_id and x.step_slug = t.step_slug) in ('completed', 'failed', 'skipped') then 'ended'
-      when t.requeued_count > 0 and not p_takes_suspects then 'suspect'
+      when t.requeued_count > 0 and not p_takes_suspects and t.last_requeued_at >= pgflow.clock() - interval '10 minutes' then 'suspect'
       else 'busy' end as verdict
   ) v
   where m.id <> all (coalesce((select array_agg(c.msg_id) from unnest(p_claimed) c), '{}'));
@@ -4118,7 +4128,7 @@ end $$;
 -- Only reads, and waits for nobody: recovery inside a claim asks as well.
 create function pgflow._judge_stalled(
   p_tasks pgflow.step_tasks[], out requeued pgflow.step_tasks[], out ended pgflow.step_tasks[], out lone pgflow.step_tasks[])
-language plpgsql stable
+language plpgsql
 as $$
 declare
   v_max_requeues integer := pgflow._setting('max_requeues')::integer;
@@ -4141,8 +4151,10 @@ begin
     union select t.queue_name from unnest(p_tasks) t order by 1
   loop
     begin
+      -- A queue that is being dropped is not waited for; its tasks go with it.
+      execute format('lock table pgmq.%I in access share mode nowait', pgmq.format_table_name(v_queue, 'q'));
       execute format('select array_agg(q.msg_id) from pgmq.%I q where q.read_ct > 0', pgmq.format_table_name(v_queue, 'q')) into v_ids;
-    exception when undefined_table then
+    exception when undefined_table or lock_not_available then
       continue;
     end;
     v_held := v_held || coalesce((
@@ -4208,7 +4220,8 @@ begin
          and (t.status = ''queued'' or (t.status = ''started''
            and coalesce(t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) < pgflow.clock(), true)))
        limit $3',
-      case when p_run_ids is null then '(select x.run_id from pgflow.runs x where x.status = ''started'') r'
+      case when p_run_ids is null then '(select x.run_id from pgflow.runs x where x.status = ''started''
+                  and x.flow_slug in (select f.flow_slug from pgflow.steps f where f.queue_name = $2)) r'
            else '(select x.run_id from unnest($1) u(id) join pgflow.runs x on x.run_id = u.id
                   where x.status not in (''completed'', ''failed'', ''cancelled'')) r' end,
       pgmq.format_table_name(v_queue, 'q')) using p_run_ids, v_queue, p_max - v_found;
@@ -4659,6 +4672,8 @@ begin
   )
   select array_agg(coalesce(m.task, l)) into v_lost
   from unnest(v_lost) l left join moved m on m.run_id = l.run_id and m.step_slug = l.step_slug and m.task_index = l.task_index;
+  delete from pgflow.parked_tasks p using unnest(v_lost) l
+  where p.run_id = l.run_id and p.step_slug = l.step_slug and p.task_index = l.task_index;
   v_sent := pgflow._resend_messages(v_lost);
   -- The periodic recovery looks only at messages that were read before, which a new one was not.
   perform pgflow._recover_stalled_tasks(array(select distinct t.run_id from unnest(v_lost) t where t.status = 'started'));
@@ -4683,6 +4698,7 @@ declare
   v_runs uuid[];
   v_run_id uuid;
   v_count integer := 0;
+  v_until timestamptz;
 begin
   -- In the order of their names, as whoever looks at many queues does.
   for v_queue in
@@ -4695,6 +4711,8 @@ begin
     exception when undefined_table then
       -- A queue dropped by hand; its tasks stay parked until it is made again.
       continue;
+    when others then
+      raise warning 'parked tasks of queue % cannot be sent: %', v_queue, sqlerrm;
     end;
   end loop;
   select array_agg(l.run_id) into v_runs from (
@@ -4714,7 +4732,10 @@ begin
   exception when others then
     -- One of them is damaged (a counter edited by hand, say): each by itself, so that it holds up no other.
   end;
-  foreach v_run_id in array v_runs loop
+  -- This holds their locks: for a few seconds, and the next pass goes on, with others first.
+  v_until := clock_timestamp() + interval '5 seconds';
+  for v_run_id in select u.run_id from unnest(v_runs) u(run_id) order by random() loop
+    exit when clock_timestamp() > v_until;
     begin
       perform pgflow._expire_waits(array[v_run_id]);
       v_count := v_count + pgflow._recover_stalled_tasks(array[v_run_id]);

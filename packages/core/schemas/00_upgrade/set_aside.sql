@@ -60,7 +60,8 @@ begin
            -- What a policy of the project lets it see, and no more.
            array(select x from unnest(v_tables) x where has_table_privilege(r.oid, format('pgflow.%I', x), 'select')
                  and (select c.relrowsecurity from pg_class c where c.oid = format('pgflow.%I', x)::regclass)
-                 and exists (select from pg_policies p where p.schemaname = 'pgflow' and p.tablename = x and p.cmd in ('ALL', 'SELECT'))) as reads_by_policy,
+                 and exists (select from pg_policies p where p.schemaname = 'pgflow' and p.tablename = x and p.cmd in ('ALL', 'SELECT')
+                   and exists (select from unnest(p.roles) o where case when o = 'public' then true else pg_has_role(r.oid, o, 'usage') end))) as reads_by_policy,
            array(select distinct p.proname::text from pg_proc p where p.pronamespace = 'pgflow'::regnamespace and p.prosecdef
                  and has_function_privilege(r.oid, p.oid, 'execute')) as calls
     from pg_roles r

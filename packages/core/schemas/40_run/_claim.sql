@@ -48,6 +48,10 @@ begin
   if v_route.is_paused then
     return null;
   end if;
+  -- A queue that is never empty gets what is parked for it and due, too, without cron: as often as its workers beat.
+  if v_route.is_beat_due and exists (select from pgflow.parked_tasks p where p.queue_name = p_queue_name and p.due_at <= pgflow.clock()) then
+    perform pgflow._send_due_tasks(p_queue_name, pgflow.clock(), 1000);
+  end if;
 
   -- A statement of its own: the next one has a newer snapshot and sees the task of every message read. In one statement
   -- a task committed in between would be missed and its message hidden for the whole visibility.

@@ -2,7 +2,7 @@
 -- p_are_hidden: the read has hidden them for effective timeout + 2 s already. p_read_counts null: the caller read them in
 -- another transaction and does not hold them, so that what is not claimed is left alone; touching it could wait.
 -- A suspect is a task that was put back since its worker had vanished: it may have been the cause. p_takes_suspects false: they are left
--- in sight, and the worker is told of them.
+-- in sight, and the worker is told of them. One that found no worker with nothing else to do for ten minutes is taken like any other.
 create function pgflow._claim_messages(
   p_queue_name text, p_flow_slug text, p_step_slug text, p_worker_id uuid, p_ids bigint[], p_read_counts integer[], p_are_hidden boolean,
   p_takes_suspects boolean)
@@ -26,7 +26,7 @@ begin
         -- Says nothing new, but to Postgres 15 and 16: a plan that they make on empty tables looks for the queue alone, and would
         -- read every task that it ever had.
         and e.message_id between (select min(i.id) from unnest(p_ids) i(id)) and (select max(i.id) from unnest(p_ids) i(id))
-        and (e.requeued_count = 0 or p_takes_suspects)
+        and (e.requeued_count = 0 or p_takes_suspects or e.last_requeued_at < v_now - interval '10 minutes')
         and e.status = 'queued' and e.flow_slug = p_flow_slug and (p_step_slug is null or e.step_slug = p_step_slug)
         -- scalar sub-select, not a join: the planner must not start from "the few active runs"
         and (select r.status from pgflow.runs r where r.run_id = e.run_id) = 'started'

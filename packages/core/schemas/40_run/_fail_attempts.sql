@@ -49,6 +49,7 @@ begin
   ), parked as (
     insert into pgflow.parked_tasks (queue_name, due_at, run_id, step_slug, task_index)
     select c.queue_name, c.due_at, c.run_id, c.step_slug, c.task_index from changed c where c.is_parked
+    on conflict on constraint parked_tasks_pkey do update set queue_name = excluded.queue_name, due_at = excluded.due_at
   ), ended as (
     select c.is_final, c.is_parked, row(c.flow_slug, c.run_id, c.step_slug, c.task_index, c.queue_name, c.message_id, null, c.error_message)::pgflow._ended_task as task
     from changed c

@@ -32,3 +32,5 @@ create trigger keep_definition after delete on pgflow.flows referencing old tabl
 create trigger keep_definition after delete on pgflow.steps referencing old table as gone for each statement execute function pgflow._keep_definition();
 create trigger keep_definition after delete on pgflow.deps referencing old table as gone for each statement execute function pgflow._keep_definition();
 create trigger keep_definition_truncated after truncate on pgflow.flows for each statement execute function pgflow._keep_definition();
+create trigger keep_definition_truncated after truncate on pgflow.steps for each statement execute function pgflow._keep_definition();
+create trigger keep_definition_truncated after truncate on pgflow.deps for each statement execute function pgflow._keep_definition();

@@ -40,7 +40,7 @@ begin
       when t.status <> 'queued' then 'ended'
       when (select r.status from pgflow.runs r where r.run_id = t.run_id) <> 'started' then 'ended'
       when (select x.status from pgflow.step_states x where x.run_id = t.run_id and x.step_slug = t.step_slug) in ('completed', 'failed', 'skipped') then 'ended'
-      when t.requeued_count > 0 and not p_takes_suspects then 'suspect'
+      when t.requeued_count > 0 and not p_takes_suspects and t.last_requeued_at >= pgflow.clock() - interval '10 minutes' then 'suspect'
       else 'busy' end as verdict
   ) v
   where m.id <> all (coalesce((select array_agg(c.msg_id) from unnest(p_claimed) c), '{}'));

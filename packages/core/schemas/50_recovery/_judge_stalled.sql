@@ -4,7 +4,7 @@
 -- Only reads, and waits for nobody: recovery inside a claim asks as well.
 create function pgflow._judge_stalled(
   p_tasks pgflow.step_tasks[], out requeued pgflow.step_tasks[], out ended pgflow.step_tasks[], out lone pgflow.step_tasks[])
-language plpgsql stable
+language plpgsql
 as $$
 declare
   v_max_requeues integer := pgflow._setting('max_requeues')::integer;
@@ -27,8 +27,10 @@ begin
     union select t.queue_name from unnest(p_tasks) t order by 1
   loop
     begin
+      -- A queue that is being dropped is not waited for; its tasks go with it.
+      execute format('lock table pgmq.%I in access share mode nowait', pgmq.format_table_name(v_queue, 'q'));
       execute format('select array_agg(q.msg_id) from pgmq.%I q where q.read_ct > 0', pgmq.format_table_name(v_queue, 'q')) into v_ids;
-    exception when undefined_table then
+    exception when undefined_table or lock_not_available then
       continue;
     end;
     v_held := v_held || coalesce((

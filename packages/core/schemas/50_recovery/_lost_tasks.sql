@@ -23,7 +23,8 @@ begin
          and (t.status = ''queued'' or (t.status = ''started''
            and coalesce(t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) < pgflow.clock(), true)))
        limit $3',
-      case when p_run_ids is null then '(select x.run_id from pgflow.runs x where x.status = ''started'') r'
+      case when p_run_ids is null then '(select x.run_id from pgflow.runs x where x.status = ''started''
+                  and x.flow_slug in (select f.flow_slug from pgflow.steps f where f.queue_name = $2)) r'
            else '(select x.run_id from unnest($1) u(id) join pgflow.runs x on x.run_id = u.id
                   where x.status not in (''completed'', ''failed'', ''cancelled'')) r' end,
       pgmq.format_table_name(v_queue, 'q')) using p_run_ids, v_queue, p_max - v_found;

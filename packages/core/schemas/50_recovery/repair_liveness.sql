@@ -49,6 +49,8 @@ begin
   )
   select array_agg(coalesce(m.task, l)) into v_lost
   from unnest(v_lost) l left join moved m on m.run_id = l.run_id and m.step_slug = l.step_slug and m.task_index = l.task_index;
+  delete from pgflow.parked_tasks p using unnest(v_lost) l
+  where p.run_id = l.run_id and p.step_slug = l.step_slug and p.task_index = l.task_index;
   v_sent := pgflow._resend_messages(v_lost);
   -- The periodic recovery looks only at messages that were read before, which a new one was not.
   perform pgflow._recover_stalled_tasks(array(select distinct t.run_id from unnest(v_lost) t where t.status = 'started'));

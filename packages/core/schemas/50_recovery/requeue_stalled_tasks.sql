@@ -14,6 +14,7 @@ declare
   v_runs uuid[];
   v_run_id uuid;
   v_count integer := 0;
+  v_until timestamptz;
 begin
   -- In the order of their names, as whoever looks at many queues does.
   for v_queue in
@@ -26,6 +27,8 @@ begin
     exception when undefined_table then
       -- A queue dropped by hand; its tasks stay parked until it is made again.
       continue;
+    when others then
+      raise warning 'parked tasks of queue % cannot be sent: %', v_queue, sqlerrm;
     end;
   end loop;
   select array_agg(l.run_id) into v_runs from (
@@ -45,7 +48,10 @@ begin
   exception when others then
     -- One of them is damaged (a counter edited by hand, say): each by itself, so that it holds up no other.
   end;
-  foreach v_run_id in array v_runs loop
+  -- This holds their locks: for a few seconds, and the next pass goes on, with others first.
+  v_until := clock_timestamp() + interval '5 seconds';
+  for v_run_id in select u.run_id from unnest(v_runs) u(run_id) order by random() loop
+    exit when clock_timestamp() > v_until;
     begin
       perform pgflow._expire_waits(array[v_run_id]);
       v_count := v_count + pgflow._recover_stalled_tasks(array[v_run_id]);
