@@ -7,14 +7,14 @@ import { createOutput } from '../../src/output/output.ts'
 const REPOSITORY = fileURLToPath(new URL('../../../..', import.meta.url))
 
 /**
- * A project in a folder of its own, below the repository's folder for local state: there it sees the repository's packages,
+ * A project in a folder of its own, below the repository and outside of .starflow, which functions may not read: there it sees the repository's packages,
  * and worker functions may read them.
  */
 export class SampleProject {
   readonly root: string
 
   constructor(files: Readonly<Record<string, string>> = {}) {
-    const parent = join(REPOSITORY, '.starflow/test-projects')
+    const parent = join(REPOSITORY, '.test-projects')
     mkdirSync(parent, { recursive: true })
     this.root = mkdtempSync(join(parent, 'project-'))
     this.write('package.json', '{ "name": "sample", "private": true, "type": "module" }')
