@@ -17,6 +17,12 @@ const audit = async () => await sql`select * from pgflow.liveness_audit order by
 const repair = async () => (await sql<{ sent: number }[]>`select pgflow.repair_liveness() as sent`)[0]!.sent
 const loseMessages = async (flow: CompiledFlow, step: string) =>
   await sql.unsafe(`delete from pgmq.q_${flow.queue(step)}`)
+/** Queue tables belong to the extension, which only a superuser changes. */
+const superuser = database.as('supabase_admin')
+const dropQueueTable = async (kind: string, queue: string) => {
+  await superuser.unsafe(`alter extension pgmq drop table pgmq.${kind}_${queue}`)
+  await superuser.unsafe(`drop table pgmq.${kind}_${queue}`)
+}
 const putAway = async (flow: CompiledFlow) => await sql`select pgflow.delete_flow_and_data(${flow.slug})`
 
 describe('liveness_audit is empty', () => {
@@ -244,8 +250,8 @@ describe('restore_queues', () => {
 
   test('makes a queue again of which one table is left, or which pgmq lists no more', async () => {
     const flow = await compile({ table: {}, archive: {}, listed: {} })
-    await sql.unsafe(`drop table pgmq.q_${flow.queue('table')}`)
-    await sql.unsafe(`drop table pgmq.a_${flow.queue('archive')}`)
+    await dropQueueTable('q', flow.queue('table'))
+    await dropQueueTable('a', flow.queue('archive'))
     await sql`delete from pgmq.meta where queue_name = ${flow.queue('listed')}`
     expect(new Set(await restored())).toEqual(new Set(['table', 'archive', 'listed'].map((step) => flow.queue(step))))
     expect(await restored()).toEqual([])
@@ -259,7 +265,7 @@ describe('restore_queues', () => {
     await flow.start(1, 2)
     await flow.drain(() => 1)
     await sql`delete from pgflow.step_tasks where flow_slug = ${flow.slug}`
-    await sql.unsafe(`drop table pgmq.q_${flow.queue('a')}`)
+    await dropQueueTable('q', flow.queue('a'))
     await restored()
     const [runId] = await flow.start(3)
     await flow.drain(() => 1)

@@ -188,7 +188,7 @@ describe('ensure_workers', () => {
         url: `${BASE_URL}/f`,
         body: {},
         headers: { 'Content-Type': 'application/json', Authorization: 'Bearer dedicated', apikey: 'dedicated' },
-        timeout: 60_000,
+        timeout: 10_000,
       },
     ])
   })

@@ -84,7 +84,7 @@ describe('a worker', () => {
   test('stops claiming when a function that it calls goes away, and says why when it is started again', async () => {
     const worker = workerOn(flow('losesFunctions'), { maxPollIntervalMs: 20 })
     await worker.ask()
-    await sql`alter function pgflow.settle_and_claim(uuid, jsonb, text, text, integer, text, text) rename to hidden_claim`
+    await sql`alter function pgflow.settle_and_claim(uuid, jsonb, text, text, integer, text, text, boolean) rename to hidden_claim`
     try {
       expect(await worker.event('worker.deprecated')).toMatchObject({ reason: 'refused' })
       await worker.event('worker.stopped')

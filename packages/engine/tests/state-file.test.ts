@@ -74,7 +74,7 @@ describe('the state file', () => {
         database.prepare('pragma user_version').get(),
         database.prepare('pragma journal_mode').get(),
       ]),
-    ).toMatchObject([{ application_id: 0x53464c57 }, { user_version: 2 }, { journal_mode: 'wal' }])
+    ).toMatchObject([{ application_id: 0x53464c57 }, { user_version: 3 }, { journal_mode: 'wal' }])
   })
 
   test('keeps runs when it is closed and opened again', async () => {

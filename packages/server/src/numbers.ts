@@ -87,6 +87,8 @@ export const FIRING_PRUNE_INTERVAL_MS = 3_600_000
 export const SCHEDULER_SHORTEST_SLEEP_MS = 10
 /** Connections for requests that need SQL of their own; runners have theirs. */
 export const DATABASE_CONNECTIONS = 8
+/** Connections for the mirror: one drains, two are for what is read meanwhile. */
+export const MIRROR_CONNECTIONS = 3
 /** How long a connection to a file waits for the write of another one. */
 export const SQLITE_BUSY_TIMEOUT_MS = 1000
 /** How long `/readyz` waits for what the process needs: without an answer by then it is not ready. */

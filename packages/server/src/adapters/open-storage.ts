@@ -13,7 +13,7 @@ import type { WorkerJobs } from '../jobs/worker-jobs.ts'
 import type { LiveMarksSource } from '../live/live-marks.ts'
 import type { MetricsSource } from '../metrics/metrics-source.ts'
 import type { Tiers } from '../mirror/mirror.ts'
-import { DATABASE_CONNECTIONS, METRICS_TIMEOUT_MS, READY_TIMEOUT_MS } from '../numbers.ts'
+import { DATABASE_CONNECTIONS, METRICS_TIMEOUT_MS, MIRROR_CONNECTIONS, READY_TIMEOUT_MS } from '../numbers.ts'
 import type { RunStatistics } from '../overview/run-statistics.ts'
 import type { QueueOperations } from '../runs/queue-operations.ts'
 import type { RunPlacement } from '../runs/run-placement.ts'
@@ -36,9 +36,6 @@ import { SqliteMetricsSource } from './sqlite-metrics-source.ts'
 import { SqliteRunStatistics } from './sqlite-run-statistics.ts'
 import { SqliteServerStore } from './sqlite-server-store.ts'
 import { SqliteTriggerStore } from './sqlite-trigger-store.ts'
-
-/** One drains, two are for what is read meanwhile. */
-const MIRROR_CONNECTIONS = 3
 
 /** Everything of a server that is kept somewhere. */
 export interface OpenStorage {

@@ -1,6 +1,6 @@
 import { Cron } from 'croner'
 
-const DAY_MS = 24 * 60 * 60_000
+const dayMs = 24 * 60 * 60_000
 
 /**
  * Where clocks go forward over midnight (America/Nuuk, America/Scoresbysund), a time of day that does not exist has its gap end on
@@ -23,13 +23,13 @@ export class NightGaps {
   /** Behind `after` and before or at `until`, oldest first. */
   instants(after: Date, until: Date): Date[] {
     const found: Date[] = []
-    for (let from = after.getTime(); from < until.getTime(); from += DAY_MS) {
-      const to = Math.min(from + DAY_MS, until.getTime())
+    for (let from = after.getTime(); from < until.getTime(); from += dayMs) {
+      const to = Math.min(from + dayMs, until.getTime())
       const [before, behind] = [this.#offset(from), this.#offset(to)]
       if (behind <= before) continue
       const end = this.#changeBetween(from, to, before)
       const [gapBegins, gapEnds] = [end + before, end + behind]
-      if (Math.floor(gapBegins / DAY_MS) === Math.floor(gapEnds / DAY_MS)) continue
+      if (Math.floor(gapBegins / dayMs) === Math.floor(gapEnds / dayMs)) continue
       const time = this.#times.nextRun(new Date(gapBegins - 1000))
       if (time !== null && time.getTime() < gapEnds) found.push(new Date(end))
     }
