@@ -120,7 +120,7 @@ function isOpaque(value: object): boolean {
 
 const BOXES = [Number, String, Boolean]
 
-/** The last prototype of a chain is Object's, of this realm or another; whoever has no prototype inherits nothing. */
+/** The last prototype of a chain is Object's, of this realm or another; an object without a prototype inherits nothing. */
 function hasMembers(prototype: object | null): boolean {
   if (prototype === null) return false
   const next = Object.getPrototypeOf(prototype)

@@ -31,7 +31,7 @@ export interface WorkerIdentity {
 export type FunctionEvent =
   /** The configuration or environment of this function keeps its workers from starting. */
   | { level: 'error'; event: 'function.unusable'; code: string; message: string; hint?: string }
-  /** Something failed that nobody waits for, and that is of no handler as far as is known: it costs no attempt. */
+  /** Something failed that no code waits for and that belongs to no known handler: it costs no attempt. */
   | {
       level: 'error'
       event: 'function.stray'
@@ -125,7 +125,7 @@ export type TaskEvent = WorkIdentity &
     | { level: 'warn'; event: 'task.abandoned'; durationMs: number }
     | { level: 'info'; event: 'task.released'; started: boolean }
     /**
-     * Something that the handler has started failed, and nobody waits for it. The attempt fails with it (`failsAttempt`), unless it
+     * Something that the handler has started failed, and no code waits for it. The attempt fails with it (`failsAttempt`), unless it
      * had ended before. `at`: the place in the code.
      */
     | {

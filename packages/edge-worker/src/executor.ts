@@ -21,7 +21,7 @@ export interface ExecutorOptions {
 
 /**
  * Runs handlers, each for itself: one that is slow, throws nonsense or never ends holds nothing but its own slot, and
- * that only until its timeout. What fails of all that a handler started, and nobody waits for, fails its attempt.
+ * that only until its timeout. When something fails that a handler started and no code waits for, its attempt fails.
  */
 export class Executor {
   readonly #options: ExecutorOptions
@@ -94,7 +94,7 @@ export class Executor {
         this.#options.emit({ level: 'info', event: 'task.lost', ...attemptOf(task), reason: reason.message })
       }
     } catch {
-      // The next look asks again; a database that is away is told by those who need it.
+      // The next look asks again; a database that is away is reported by the calls that need it.
     } finally {
       this.#isLooking = false
     }

@@ -48,7 +48,7 @@ export class ReplacedHandlersSql implements HandlersSql {
   #idleTimer: ReturnType<typeof setTimeout> | undefined
 
   /**
-   * @param max how many connections queries share, and how many transactions and reservations may have one of their own
+   * @param max how many connections queries share, and how many transactions and reservations may have one each
    * @param open makes a client with these options besides its own; it opens no connection yet
    */
   constructor(max: number, open: (options: ClientOptions) => Sql) {
@@ -294,7 +294,7 @@ class Loan {
   readonly #lost: () => void
   #pending = 0
 
-  /** @param lost a query was told that its connection is lost: before anything else is sent */
+  /** @param lost called when a query fails since its connection is lost, before anything else is sent */
   constructor(client: () => Sql, sessions: Sessions | undefined, lost: () => void = () => {}) {
     this.#client = client
     this.#sessions = sessions

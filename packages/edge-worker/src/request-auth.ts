@@ -14,7 +14,7 @@ export async function isAuthorised(request: Request, secrets: readonly string[])
 }
 
 function bearerToken(header: string | null): string | null {
-  // No regex over the token: what is asked before anybody is known costs no more than its length.
+  // No regex over the token: what is checked before the caller is known costs no more than its length.
   return header !== null && /^bearer\s/i.test(header) ? header.slice(6).trim() : null
 }
 

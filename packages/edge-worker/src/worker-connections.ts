@@ -35,7 +35,7 @@ export interface ConnectionLimits {
   readonly onTimeout?: (timeout: StarflowError) => void
 }
 
-/** Opens the connections that a worker may have: `maxPgConnections` in all, one of them its own. */
+/** Opens the connections of a worker: one for its calls, one more for a heartbeat, and `maxPgConnections - 1` for handlers (see HandlersSql). */
 export function openConnections(
   source: WorkerConnection & { readonly databaseUrl: string | undefined },
   maxPgConnections: number,

@@ -242,7 +242,7 @@ export class WorkerFunction {
     }
   }
 
-  /** While workers run, a failure that nobody waits for costs no more than the attempt that it is of. */
+  /** While workers run, a failure that no code waits for costs no more than the attempt that it belongs to. */
   #catchStrays(worker: Worker): void {
     if (this.#runningWorkers++ === 0) {
       this.#stopCatching = catchStrayFailures((error) => {

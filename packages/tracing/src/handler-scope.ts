@@ -3,7 +3,7 @@ import { describeError } from '@starflow/errors'
 
 /** One attempt of a handler, and all that it has started: timers, promises and listeners, also those that outlive it. */
 export interface HandlerScope {
-  /** Something of it failed that nobody waits for: a promise without a `catch`, a timer or listener that throws. */
+  /** Something of it failed that no code waits for: a promise without a `catch`, a timer or listener that throws. */
   onStray(error: unknown): void
 }
 
@@ -17,7 +17,7 @@ export function inHandlerScope<T>(scope: HandlerScope, work: () => T): T {
 }
 
 /**
- * Listens for failures that nobody waits for, which would end this process or isolate with all of its runs, and gives each to the
+ * Listens for failures that no code waits for, which would end this process or isolate with all of its runs, and gives each to the
  * handler that caused it. Those of no handler go to `onUnknown`; Deno does not say of which handler a timer is that throws. For
  * programs that own their process. Returns what stops it.
  */

@@ -61,7 +61,7 @@ async function lostTasks(sql: Sql): Promise<readonly { readonly runId: string; r
     select run_id as "runId", count(*)::integer as tasks from pgflow.liveness_audit where kind = 'task' group by run_id order by run_id`
 }
 
-/** Batch by batch, each in a transaction of its own, so that workers go on meanwhile and an interrupted repair has done most of it. */
+/** Batch by batch, each in a separate transaction, so that workers go on meanwhile and an interrupted repair has done most of it. */
 async function sendAgain(sql: Sql, runIds: readonly string[], onProgress: (sent: number) => void): Promise<number> {
   let sent = 0
   for (let from = 0; from < runIds.length; from += BATCH_RUNS) {

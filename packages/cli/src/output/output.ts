@@ -15,7 +15,7 @@ export interface Output {
   /** One line on standard error. */
   problem(text: string): void
   readonly colors: Colors
-  /** Text as it may be written to a terminal: what is no colour of ours controls nothing there. `line` and `problem` do it themselves. */
+  /** Text as it may be written to a terminal: only our colours control anything there. `line` and `problem` do it themselves. */
   printable(text: string): string
 }
 
@@ -48,7 +48,7 @@ export function createOutput(options: { json: boolean }, streams: OutputStreams 
   }
 }
 
-/** Stands for the escape character in colours of ours, and cannot be in a text of anybody else. */
+/** Stands for the escape character in colours of ours, and cannot be in a text from elsewhere. */
 const OUR_ESCAPE = `\ufdd0${randomUUID()}`
 
 const OUR_COLORS = Object.fromEntries(
@@ -66,7 +66,7 @@ function printable(text: string): string {
 }
 
 /**
- * Errors, titles and logs come from whoever starts runs and writes files: an escape sequence in them would move the cursor, hide
+ * Errors, titles and logs come from those who start runs and write files: an escape sequence in them would move the cursor, hide
  * lines, or write to the clipboard. Controls are shown as their pictures, those that turn the direction of writing are left out.
  */
 function withoutControls(text: string): string {

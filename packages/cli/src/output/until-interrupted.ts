@@ -21,7 +21,7 @@ const PARENT_CHECK_MS = 500
  * `@starflow/local`.
  *
  * @param isSilent says nothing on standard error: for what logs by itself
- * @param outlivesReader an output that nobody reads any longer is no wish to end: for what serves others, and only logs
+ * @param outlivesReader a closed output is not a wish to end: for what serves others, and only logs
  */
 export function untilInterrupted({
   isSilent = false,

@@ -5,7 +5,7 @@ import { StarflowError } from '@starflow/errors'
 /**
  * A JSON value as an option gives it: itself, `@file` for what a file holds, `-` for standard input.
  *
- * @throws StarflowError SF610 for what is no JSON, cannot be read, or has a number that JavaScript would round
+ * @throws StarflowError SF610 for what is not JSON, cannot be read, or has a number that JavaScript would round
  */
 export function readJsonArgument(option: string, argument: string): Json {
   const text = readText(option, argument)

@@ -26,7 +26,7 @@ export function parseArray(text: string, parse: (element: string) => unknown, de
   return readArray()
 }
 
-/** Writes a list as Postgres reads it; what is no list is a literal already. */
+/** Writes a list as Postgres reads it; anything else is a literal already. */
 export function serializeArray(value: unknown, serialize: (element: unknown) => unknown, delimiter = ','): unknown {
   if (!Array.isArray(value)) return value
   const elements = value.map((element) => {

@@ -1,6 +1,6 @@
 import { StarflowError } from '@starflow/errors'
 
-/** Anything that is no answer of the server, and the answers with which it hangs up. */
+/** Anything that is not an answer of the server, and the answers with which it hangs up. */
 export function isConnectionLoss(error: unknown): boolean {
   const { code, severity } = (error ?? {}) as { code?: unknown; severity?: unknown }
   if (severity === 'FATAL' || severity === 'PANIC' || code === 'SF418') return true

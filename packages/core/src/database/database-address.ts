@@ -44,9 +44,9 @@ export function parseDatabaseUrl(url: string, env: Readonly<Record<string, strin
   const user = decoded(colon === -1 ? login : login.slice(0, colon)) || env.PGUSER || 'postgres'
   const sslMode = query.get('sslmode') ?? query.get('ssl') ?? env.PGSSLMODE ?? 'disable'
   const tls = query.get('sslrootcert') === 'system' ? 'verify-full' : TLS_MODES[sslMode]
-  if (tls === undefined) throw invalidUrl(`sslmode is none of ${Object.keys(TLS_MODES).join(', ')}.`)
+  if (tls === undefined) throw invalidUrl(`sslmode is not one of ${Object.keys(TLS_MODES).join(', ')}.`)
   const port = Number(place.port ?? env.PGPORT ?? 5432)
-  if (!(port > 0 && port < 65_536)) throw invalidUrl('Its port is none.')
+  if (!(port > 0 && port < 65_536)) throw invalidUrl('Its port is not a number from 1 to 65535.')
   return {
     host: (query.get('host') ?? decoded(place.host ?? '').replace(/^\[(.*)\]$/, '$1')) || env.PGHOST || 'localhost',
     port,
@@ -66,7 +66,7 @@ function divide(rest: string): { login: string; place: Record<string, string | u
   }
   const place = PLACE.exec(rest)?.groups
   if (place === undefined)
-    throw invalidUrl('Its host, port, database or parameters are not to be made out; one host only.')
+    throw invalidUrl('Its host, port, database or parameters cannot be read. Only one host is allowed.')
   return { login: '', place }
 }
 
@@ -74,7 +74,7 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part)
   } catch {
-    throw invalidUrl('A percent sign in it begins no encoded character; it is written %25 itself.')
+    throw invalidUrl('A percent sign in it does not begin an encoded character: write it as %25.')
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * How long Starflow waits for a database. Every call of its own has a limit, after which its connection is destroyed, the call
+ * How long Starflow waits for a database. Each of its calls has a limit, after which its connection is destroyed, the call
  * rejects (SF418) and the next one gets a fresh connection. TCP alone tells of a peer that is gone after about 15 minutes, and of
  * one that lives and says nothing never. Milliseconds.
  */
@@ -18,7 +18,7 @@ export const OPERATOR_CALL_TIMEOUT_MS = 600_000
 
 /**
  * On a direct connection Postgres itself gives up after this part of the limit: so a call that is slow, but not lost, costs no
- * connection, and one that nobody waits for does nothing any more.
+ * connection, and one that was given up does nothing any more.
  */
 export const SERVER_PART_OF_TIMEOUT = 0.9
 

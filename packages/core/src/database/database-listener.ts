@@ -5,11 +5,11 @@ import { LISTENER_PROBE_MS, LISTENER_RECONNECT_MS } from './database-limits.ts'
 
 export interface ListenerEvents {
   readonly onMessage: (payload: string) => void
-  /** It listens: at the start, and again after a connection was lost. What was told meanwhile was not heard. */
+  /** It listens: at the start, and again after a connection was lost. Notifications in between are lost. */
   readonly onListening?: () => void
 }
 
-/** Listens to one channel on a connection of its own, which it replaces when it is lost or silent. */
+/** Listens to one channel on a separate connection, which it replaces when it is lost or silent. */
 export class DatabaseListener {
   readonly #newClient: () => pg.Client
   readonly #channel: string

@@ -46,7 +46,7 @@ export interface Database extends Sql {
   within(timeoutMs: number): Transactions
   begin: Transactions['begin']
   /**
-   * Listens on a connection of its own until the answer is called, over lost connections too.
+   * Listens on a separate connection until the returned function is called, over lost connections too.
    *
    * @throws what the first try to listen fails with
    */

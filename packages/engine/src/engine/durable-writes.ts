@@ -20,7 +20,7 @@ export class WritesClosedError extends Error {
 }
 
 /**
- * Writes of a run, each awaited by whoever makes it. One that fails is tried again until the store answers, however long it is
+ * Writes of a run, each awaited by its caller. One that fails is tried again until the store answers, however long it is
  * away: the port's methods may be repeated, and an outage must not cost a handler's work. Whether the claim still stands then,
  * the store says. What it refuses is not repeated.
  */

@@ -16,7 +16,7 @@ export interface WarmTier {
   reportProgress(runId: string, nodeId: string, value: Json): Promise<void>
   /**
    * From now on it knows everything up to this instant; it does not go back. False: it knows nothing, since it is new or has lost
-   * everything, and stays at that until whoever has filled it says so.
+   * everything, and stays at that until the filling is reported complete.
    */
   advance(asOf: string, options?: { readonly isFilled: boolean }): Promise<boolean>
   /** Up to when it knows everything; null while it knows nothing. */

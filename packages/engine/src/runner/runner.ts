@@ -28,7 +28,7 @@ export interface RunnerOptions extends Omit<EngineOptions, 'adapter' | 'onEvent'
   readonly runnerPool?: string
   /** Runs that it executes at once. Default 10. */
   readonly concurrency?: number
-  /** Flows that it does not take since they cannot run here, by slug, and why: whoever looks for unserved runs is told. */
+  /** Flows that it does not take since they cannot run here, by slug, and why: the list of unserved runs shows it. */
   readonly refusedFlows?: Readonly<Record<string, string>>
   /** The workspace under which it reports. Default: none. */
   readonly workspaceId?: string
@@ -136,7 +136,7 @@ export class Runner<const TFlows extends readonly AnyFlow[] = readonly AnyFlow[]
   async #drain(timeoutMs: number): Promise<void> {
     this.#state = 'draining'
     this.#emit({ level: 'info', event: 'runner.draining', runs: this.#active.size })
-    // It serves nothing new: whoever looks for unserved runs is to know at once.
+    // It serves nothing new: the list of unserved runs is to show that at once.
     this.#heartbeat?.wake()
     // A claim under way may yet bring a run, which is given back.
     const isClaimLoopStopped = this.#claimLoop?.stop() ?? Promise.resolve()
@@ -147,7 +147,7 @@ export class Runner<const TFlows extends readonly AnyFlow[] = readonly AnyFlow[]
     )
     const runsLeft = this.#active.size
     if (runsLeft > 0) this.#abandon()
-    // A store that does not answer holds up no process that ends: whoever is left there is found by its lease.
+    // A store that does not answer holds up no process that ends: what is left behind is found when its lease is over.
     await isDoneWithin(this.#clock, STOP_PATIENCE_MS, this.#leave(isClaimLoopStopped))
     this.#state = 'stopped'
     this.#emit({ level: runsLeft > 0 ? 'warn' : 'info', event: 'runner.stopped', runsLeft })

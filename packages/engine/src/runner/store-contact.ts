@@ -2,7 +2,7 @@ import type { Clock } from '../engine/clock.ts'
 
 /**
  * Whether the store answers this process, and for how long it has. While it is away, leases run out although their runners
- * live; so a process judges nobody's lease before the store has answered long enough for every live runner to renew its own.
+ * live; so a process judges no lease before the store has answered long enough for every live runner to renew its own.
  */
 export class StoreContact {
   readonly #clock: Clock

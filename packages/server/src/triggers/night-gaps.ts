@@ -9,7 +9,7 @@ const dayMs = 24 * 60 * 60_000
  */
 export class NightGaps {
   readonly #format: Intl.DateTimeFormat
-  /** The pattern on a clock that nobody changes: it tells which times of day there would be. */
+  /** The pattern on a clock that is never changed: it tells which times of day there would be. */
   readonly #times: Cron
 
   constructor(cron: string, timeZone: string) {

@@ -12,7 +12,7 @@ export type Durability = 'power_failure' | 'process_crash'
 
 /**
  * How long a write waits for another process's transaction, which lasts some milliseconds. What waits for longer is refused, so
- * that a request has an answer; whoever writes for a run tries again.
+ * that a request has an answer; writes of a run are tried again.
  */
 export const BUSY_TIMEOUT_MS = 5000
 export const RETRY_MS = 5

@@ -26,7 +26,7 @@ export interface RestAnswer {
  * is closed, and the next call opens a new one. A connection that froze without a word thus costs one call and no more.
  */
 export class RestApi {
-  /** Without what a URL may have besides: names and passwords are no part of an error. */
+  /** Without what a URL may have besides: names and passwords stay out of errors. */
   readonly origin: string
   readonly #base: string
   readonly #headers: Readonly<Record<string, string>>
@@ -99,7 +99,7 @@ async function read(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Where several addresses were tried, Node's error has no message of its own. */
+/** Where several addresses were tried, Node's error has an empty message. */
 function describe(error: Error): Error {
   if (error.message !== '') return error
   const { code } = error as NodeJS.ErrnoException

@@ -41,13 +41,13 @@ interface Call {
   readonly origin: string
 }
 
-/** PostgREST says why in JSON; what stands before it may say it in HTML, which is nobody's reading. */
+/** PostgREST says why in JSON; what stands before it may say it in HTML, which is not for reading. */
 function answerError(text: string): AnswerError {
   try {
     const { code, message, ...rest } = JSON.parse(text) as Partial<AnswerError>
     return { ...rest, code: code ?? '', message: message ?? '' }
   } catch {
-    return { code: '', message: 'The answer is no JSON.' }
+    return { code: '', message: 'The answer is not JSON.' }
   }
 }
 

@@ -100,7 +100,7 @@ async function answersInTime(probe: () => Promise<void>): Promise<boolean> {
   return await Promise.race([answered, isLate]).finally(() => late.abort())
 }
 
-/** Whoever asks while an answer is on its way gets the same: a probe that hangs is not followed by more of them. */
+/** A request while an answer is on its way gets the same answer: a probe that hangs is not followed by more of them. */
 function onceAtATime<T>(ask: () => Promise<T>): () => Promise<T> {
   let asked: Promise<T> | undefined
   return () => {

@@ -8,7 +8,7 @@ import * as schema from '../schemas.ts'
 
 /** Durable waits: what is open, and how it is resumed. */
 export function waitEndpoints(runs: RunDirectory): Endpoint[] {
-  // Of their own: what is wrong with tokens of waits bars no caller of the API who comes from the same address.
+  // A separate limit: wrong tokens of waits bar no caller of the API who comes from the same address.
   const guesses = new GuessLimit(Date.now)
   return [
     endpoint({
