@@ -4,6 +4,7 @@ import type postgres from 'postgres'
 import type { ReservedSql, Sql, TransactionSql } from 'postgres'
 import { type HandlersSession, inHandlersTransaction, reservedSession } from './handlers-session.ts'
 import { HANDLERS_IDLE_MS, HANDLERS_LAST_CALLS_MS, HANDLERS_LOST_MS } from './numbers.ts'
+import { WorkerShutdownError } from './worker-shutdown-error.ts'
 
 /** `ctx.sql` of one attempt, until it is given back. */
 export interface LentSql {
@@ -92,6 +93,8 @@ export class ReplacedHandlersSql implements HandlersSql {
       }
     }
     const onAbort = () => {
+      // A handler has a grace to end in; what it leaves open is ended when it is given back, or with the worker.
+      if (signal.reason instanceof WorkerShutdownError) return
       if (loan.isWaiting) for (const client of used) this.#replace(client)
       loan.end()
       leave()

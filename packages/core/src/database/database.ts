@@ -340,10 +340,10 @@ class Connections {
   }
 }
 
-/** An error of the server that leaves the connection as it is. */
+/** An error of the server that leaves the connection as it is. Its severity may be in another language: its code tells too. */
 function isAnswer(error: unknown): boolean {
-  const { severity } = (error ?? {}) as { severity?: unknown }
-  return severity === 'ERROR'
+  if (!(error instanceof pg.DatabaseError)) return false
+  return !/^(FATAL|PANIC)$/.test(error.severity ?? '') && !/^(08|57P0|53300|25P0[34])/.test(error.code ?? '')
 }
 
 /** A prepared statement that the server has forgotten, or whose tables or functions were changed since. */
