@@ -181,7 +181,8 @@ test(
       result = await check({ numRuns: RUNS_AT_LEAST - done })
     }
     if (RUNS !== undefined || TIME_LIMIT !== undefined) console.info(`${done} histories, seed ${result.seed}`, seen)
-    expect(result.failed, fc.defaultReportMessage(result)).toBe(false)
+    // With what the two disagreed about, which the report alone does not say.
+    if (result.failed) throw new Error(fc.defaultReportMessage(result), { cause: result.errorInstance })
     expect(done).toBeGreaterThanOrEqual(Math.min(RUNS_AT_LEAST, Number(RUNS ?? RUNS_AT_LEAST)))
     // Histories in which little happens show little.
     if (done >= 150) expect(COMMON_FACTS.filter((fact) => !seen.has(fact))).toEqual([])

@@ -86,6 +86,8 @@ class Check {
   readonly #rules: ReturnType<typeof rulesOf>
   readonly #runs: Run[] = []
   readonly #claims: Claim[] = []
+  /** By worker, the tasks of which an attempt was found stalled. */
+  readonly #stalled = new Map<string, Set<ModelTask>>()
   readonly #workers: string[]
   readonly #takesArray: boolean
 
@@ -133,7 +135,7 @@ class Check {
         return await this.#release(command.claims, command.started)
       case 'recover': {
         const requeued = await this.#flow.core.requeueStalledTasks()
-        return [requeued, this.#runs.reduce((sum, { model }) => sum + model.recover(), 0)]
+        return [requeued, this.#recoverModel()]
       }
     }
     const run = this.#runs[command.run % this.#runs.length]
@@ -199,17 +201,26 @@ class Check {
       .slice(0, qty)
     const claimed: unknown[] = []
     let exhausted = 0
-    for (const { run, task } of seen) {
-      const verdict = run.model.read(task, worker)
+    // What can be claimed is, before the rest is looked at.
+    const queued = seen.filter(({ task }) => task.status === 'queued')
+    const started = seen.filter(({ task }) => task.status === 'started')
+    const read = ({ run, task }: (typeof seen)[number], isBesideOthers: boolean) => {
+      const verdict = run.model.read(task, worker, isBesideOthers)
       this.seen.add(`message ${verdict}`)
       if (verdict === 'exhausted') exhausted += 1
-      if (verdict !== 'claimed') continue
+      if (verdict !== 'claimed') return
       this.#claims.push({
         run,
         report: { worker, stepSlug: task.stepSlug, taskIndex: task.taskIndex, attempt: task.attempts },
       })
       claimed.push([run.id, task.stepSlug, task.taskIndex, task.attempts, Number(task.messageId)])
     }
+    for (const each of queued) read(each, false)
+    const beside = this.#besideOthers(
+      started.filter(({ run, task }) => run.model.stalled.includes(task)).map(({ task }) => task),
+    )
+    for (const each of started) read(each, beside.has(each.task))
+    this.#keepStalled(started.map(({ task }) => task))
     return [
       {
         claimed: work.claimed
@@ -308,6 +319,35 @@ class Check {
       ? this.#settleModel(claims.map((claim) => ({ claim, report: { ...claim.report, outcome } })))
       : claims.map(({ run, report }) => run.model.release({ ...report, outcome }))
     return [released, held.filter((isHeld) => isHeld).length]
+  }
+
+  #recoverModel(): number {
+    for (const { model } of this.#runs) model.expire()
+    const stalled = this.#runs.flatMap(({ model }) => model.stalled)
+    const beside = this.#besideOthers(stalled)
+    const requeued = this.#runs.map(({ model }) => model.recover((task) => beside.has(task)))
+    this.#keepStalled(stalled)
+    return requeued.reduce((sum, count) => sum + count, 0)
+  }
+
+  /** Those of these stalled tasks whose worker held another task in their queues, or one that was found stalled before. */
+  #besideOthers(stalled: readonly ModelTask[]): ReadonlySet<ModelTask> {
+    const steps = new Set(stalled.map((task) => task.stepSlug))
+    const held = this.#runs
+      .flatMap(({ model }) => model.tasks)
+      .filter((task) => task.status === 'started' && (this.#history.mode === 'flow' || steps.has(task.stepSlug)))
+    const others = (task: ModelTask) => [
+      ...held.filter(({ worker }) => worker === task.worker),
+      ...(this.#stalled.get(task.worker!) ?? []),
+    ]
+    return new Set(stalled.filter((task) => others(task).some((other) => other !== task)))
+  }
+
+  #keepStalled(tasks: readonly ModelTask[]): void {
+    for (const task of tasks) {
+      if (task.history.get(task.attempts) !== 'stalled') continue
+      this.#stalled.set(task.worker!, (this.#stalled.get(task.worker!) ?? new Set()).add(task))
+    }
   }
 
   #isHeld({ run, report }: Claim): boolean {

@@ -113,8 +113,8 @@ export class RunModel {
     return this.tasks.find((task) => task.stepSlug === stepSlug && task.taskIndex === taskIndex)
   }
 
-  /** A claim has read the message of this task. */
-  read(task: ModelTask, worker: string): 'claimed' | 'recovered' | 'exhausted' | 'running' {
+  /** A claim has read the message of this task. `isBesideOthers` matters to one that stalled. */
+  read(task: ModelTask, worker: string, isBesideOthers: boolean): 'claimed' | 'recovered' | 'exhausted' | 'running' {
     if (task.status === 'queued') {
       task.status = 'started'
       task.attempts += 1
@@ -127,11 +127,11 @@ export class RunModel {
       task.hidden = BOUNDARY_SECONDS - task.age
       return 'running'
     }
-    if (!this.#mayRunAgain(task)) {
+    if (!this.#mayRunAgain(task, isBesideOthers)) {
       task.hidden = LEFT_SECONDS
       return 'exhausted'
     }
-    this.#requeue(task)
+    this.#requeue(task, isBesideOthers)
     return 'recovered'
   }
 
@@ -188,7 +188,7 @@ export class RunModel {
       return 'early'
     }
     if (isDue(task)) {
-      this.#expire()
+      this.expire()
       return 'timed_out'
     }
     const ended: string[] = []
@@ -197,11 +197,24 @@ export class RunModel {
     return 'accepted'
   }
 
-  /** The pass of recovery: waits that are due end, stalled tasks are put back or end. Answers how many were put back. */
-  recover(): number {
-    this.#expire()
-    const stalled = this.tasks.filter((task) => task.status === 'started' && task.age > BOUNDARY_SECONDS)
-    const ending = stalled.filter((task) => !this.#mayRunAgain(task))
+  /** The pass of recovery, first part: waits that are due end. */
+  expire(): void {
+    const ended: string[] = []
+    const failed: string[] = []
+    for (const task of this.tasks) if (isDue(task)) task.status = 'failed'
+    this.#exhaust(ended, failed)
+    this.#advance(ended, failed)
+  }
+
+  get stalled(): ModelTask[] {
+    return this.tasks.filter((task) => task.status === 'started' && task.age > BOUNDARY_SECONDS)
+  }
+
+  /** Second part: stalled tasks are put back or end. Answers how many were put back. */
+  recover(isBesideOthers: (task: ModelTask) => boolean): number {
+    const { stalled } = this
+    const beside = new Set(stalled.filter(isBesideOthers))
+    const ending = stalled.filter((task) => !this.#mayRunAgain(task, beside.has(task)))
     const ended: string[] = []
     const failed: string[] = []
     for (const task of ending) {
@@ -211,7 +224,7 @@ export class RunModel {
     this.#exhaust(ended, failed)
     this.#advance(ended, failed)
     const again = stalled.filter((task) => task.status === 'started')
-    for (const task of again) this.#requeue(task)
+    for (const task of again) this.#requeue(task, beside.has(task))
     return again.length
   }
 
@@ -262,14 +275,6 @@ export class RunModel {
 
   hasOpenMessage(task: ModelTask): boolean {
     return task.status === 'queued' || task.status === 'started'
-  }
-
-  #expire(): void {
-    const ended: string[] = []
-    const failed: string[] = []
-    for (const task of this.tasks) if (isDue(task)) task.status = 'failed'
-    this.#exhaust(ended, failed)
-    this.#advance(ended, failed)
   }
 
   #isWait(stepSlug: string): boolean {
@@ -434,19 +439,25 @@ export class RunModel {
     }
   }
 
-  #requeue(task: ModelTask): void {
+  #requeue(task: ModelTask, isForgiven: boolean): void {
     task.history.set(task.attempts, 'stalled')
     task.status = 'queued'
     task.requeued += 1
+    task.forgiven += isForgiven ? 1 : 0
     task.hidden = 0
   }
 
-  #hasAttemptsLeft(task: ModelTask): boolean {
-    return task.attempts - task.forgiven < this.#rules.get(task.stepSlug)!.maxAttempts
+  #hasAttemptsLeft(task: ModelTask, moreForgiven = 0): boolean {
+    return task.attempts - task.forgiven - moreForgiven < this.#rules.get(task.stepSlug)!.maxAttempts
   }
 
-  #mayRunAgain(task: ModelTask): boolean {
-    return task.requeued < MAX_REQUEUES && this.#hasAttemptsLeft(task)
+  /** What stalled beside others may not have been the cause: it keeps its attempt. A task with one attempt never runs twice. */
+  #mayRunAgain(task: ModelTask, isBesideOthers: boolean): boolean {
+    return (
+      task.requeued < MAX_REQUEUES &&
+      this.#rules.get(task.stepSlug)!.maxAttempts > 1 &&
+      this.#hasAttemptsLeft(task, isBesideOthers ? 1 : 0)
+    )
   }
 }
 
