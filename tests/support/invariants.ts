@@ -7,7 +7,7 @@ export interface InvariantOptions {
   readonly accepted?: readonly string[]
   /** `run/step/index` → how often a handler was given the task. */
   readonly handlerStarts?: ReadonlyMap<string, number>
-  /** That no connection was cut: then a handler was given each task as often as the budget has counted, and no less. */
+  /** That no connection was cut: then a handler was given each task as often as attempts were counted, and no less. */
   readonly noConnectionWasCut?: boolean
   /** `queue/message` of what was sent into queues by hand: it may be there. */
   readonly handMade?: ReadonlySet<string>
@@ -254,7 +254,11 @@ async function handlerStartsAgainstAttempts(
   isExact: boolean,
 ): Promise<readonly unknown[]> {
   const rows = await sql<{ name: string; counted: number }[]>`
-    select concat_ws('/', run_id, step_slug, task_index) as name, attempts_count - attempts_forgiven as counted from pgflow.step_tasks`
+    select concat_ws('/', t.run_id, t.step_slug, t.task_index) as name, t.attempts_count - (
+        -- Given back before its handler began. Of an attempt that stalled beside others the handler ran, forgiven or not.
+        select count(*)::integer from pgflow.task_attempts a
+        where a.run_id = t.run_id and a.step_slug = t.step_slug and a.task_index = t.task_index and a.reason = 'released') as counted
+    from pgflow.step_tasks t`
   return rows.filter(({ name, counted }) => {
     const starts = handlerStarts.get(name) ?? 0
     return counted < starts || (isExact && counted !== starts)

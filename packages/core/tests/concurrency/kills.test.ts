@@ -6,7 +6,7 @@ import { randomFrom } from '../../../../tests/support/random.ts'
 import { testDatabase } from '../../../../tests/support/test-database.ts'
 import { type ClaimedTask, StarflowSql, type TaskReport } from '../../src/index.ts'
 import { CompiledFlow, completed, failed } from '../support/compiled-flow.ts'
-import { isLostConnection, KillableClient } from '../support/killable-client.ts'
+import { isLockTimeout, isLostConnection, KillableClient } from '../support/killable-client.ts'
 import { expectAllWell } from '../support/oracle.ts'
 import { serverLog } from '../support/server-log.ts'
 import { shape } from '../support/shape.ts'
@@ -19,7 +19,7 @@ const RUNS_AT_LEAST = 300
 const KILLS_AT_LEAST = 60
 const RUNS_A_WAVE = 60
 /** It is over in some 10 s where nothing else runs; this only ends what hangs. */
-const TIME_LIMIT_MS = 600_000
+const TIME_LIMIT_MS = 150_000
 /** `SEED=3` for other decisions. */
 const SEED = Number(process.env.SEED ?? 1)
 
@@ -173,7 +173,7 @@ test('16 workers that are cut off between any two statements, die and come back 
           await gap()
         }
       } catch (error) {
-        if (!(error instanceof Cut) && !isLostConnection(error)) problems.push(error)
+        if (!(error instanceof Cut) && !isLostConnection(error) && !isLockTimeout(error)) problems.push(error)
         // Whether the settlement was committed is not known: exactly the case that a repeated report must be safe for.
         if (mine !== undefined) zombies.push(mine)
         await client.renew()
@@ -223,11 +223,11 @@ test('16 workers that are cut off between any two statements, die and come back 
   expect(counts.within).toBeGreaterThanOrEqual(5)
   expect(counts.lost).toBeGreaterThan(20)
   if (process.env.SEED !== undefined) console.info(inputs.size, 'runs', counts)
-})
+}, 200_000)
 
 afterAll(() => {
   expect(serverLog(database, 'deadlock detected')).toEqual([])
-}, TIME_LIMIT_MS + 60_000)
+})
 
 function acceptedOf(
   reports: readonly TaskReport[],

@@ -129,7 +129,7 @@ test('it is refused after its run has failed or was cancelled', async () => {
   await flow.age(fails!, 1000)
   await flow.core.requeueStalledTasks()
   const [task] = await flow.claim('a')
-  await flow.core.settleTasks(flow.workerId, [failed(task!)])
+  await flow.core.settleTasks(flow.workerId, [failed(task!, { permanent: true })])
   await sql`select from pgflow.cancel_run(${cancelled!})`
   const [{ settled }] = (await zombie.wake()) as [{ settled: { runId: string; reason: string }[] }]
   expect(new Map(settled.map((result) => [result.runId, result.reason]))).toEqual(

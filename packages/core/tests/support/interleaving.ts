@@ -60,7 +60,7 @@ export async function closeGate(database: TestDatabase, queueName: string, actor
   const key = ++count
   await keeper`select pg_advisory_lock(${key})`
   await database.sql.unsafe(`
-    create or replace function pgflow.gate_${key}() returns trigger language plpgsql as $$
+    create or replace function pgflow.gate_${key}() returns trigger language plpgsql set lock_timeout = 0 as $$
     begin
       if current_setting('application_name') = '${actor.name}' then
         perform pg_advisory_xact_lock_shared(${key});

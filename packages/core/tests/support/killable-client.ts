@@ -60,3 +60,8 @@ export function isLostConnection(error: unknown): boolean {
     code ?? '',
   )
 }
+
+/** Whether a call of settle_and_claim has waited for a run as long as it may. Nothing has changed. */
+export function isLockTimeout(error: unknown): boolean {
+  return (error as { code?: string }).code === '55P03'
+}
