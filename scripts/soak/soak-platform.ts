@@ -25,12 +25,12 @@ const SCHEMA = `
   create table soak.handled (run_id uuid, step_slug text, task_index integer, attempt integer);
   create table soak.effects (run_id uuid, step_slug text, task_index integer, attempt integer, parts integer default 1);`
 
-/** Below the repository's folder for local state: there the functions see its packages. */
+/** Below the repository, where functions see its packages, and outside of .starflow, which they may not read. */
 export async function startSoakPlatform(options: {
   readonly keep: boolean
   readonly note: (text: string) => void
 }): Promise<SoakPlatform> {
-  const parent = join(ROOT, '.starflow/soak')
+  const parent = join(ROOT, '.test-projects')
   mkdirSync(parent, { recursive: true })
   const projectDir = mkdtempSync(join(parent, 'soak-'))
   const remove = () => {

@@ -90,7 +90,7 @@ describe('a worker', () => {
       await worker.event('worker.stopped')
       expect(await worker.ask()).toMatchObject({ http: 500, code: 'SF403' })
     } finally {
-      await sql`alter function pgflow.hidden_claim(uuid, jsonb, text, text, integer, text, text) rename to settle_and_claim`
+      await sql`alter function pgflow.hidden_claim(uuid, jsonb, text, text, integer, text, text, boolean) rename to settle_and_claim`
     }
     expect(await worker.ask()).toMatchObject({ status: 'started' })
   })

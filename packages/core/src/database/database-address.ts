@@ -14,6 +14,16 @@ export interface DatabaseAddress {
   readonly isTransactionPooler: boolean
 }
 
+/** Those of libpq's environment variables that stand in for what a URL leaves out. */
+export interface DatabaseEnvironment {
+  readonly PGHOST?: string | undefined
+  readonly PGPORT?: string | undefined
+  readonly PGUSER?: string | undefined
+  readonly PGPASSWORD?: string | undefined
+  readonly PGDATABASE?: string | undefined
+  readonly PGSSLMODE?: string | undefined
+}
+
 /** As libpq's sslmode, whose `require` encrypts and trusts any certificate. `allow` is `prefer` here. */
 export type TlsMode = 'disable' | 'prefer' | 'require' | 'verify-ca' | 'verify-full'
 
@@ -35,7 +45,7 @@ const PLACE =
  *
  * @throws StarflowError SF001, which does not repeat the URL
  */
-export function parseDatabaseUrl(url: string, env: Readonly<Record<string, string | undefined>> = {}): DatabaseAddress {
+export function parseDatabaseUrl(url: string, env: DatabaseEnvironment = {}): DatabaseAddress {
   const scheme = SCHEME.exec(url)?.[0]
   if (scheme === undefined) throw invalidUrl('It does not begin with postgres:// or postgresql://.')
   const { login, place } = divide(url.slice(scheme.length))
@@ -58,8 +68,15 @@ export function parseDatabaseUrl(url: string, env: Readonly<Record<string, strin
   }
 }
 
+interface Place {
+  readonly host?: string
+  readonly port?: string
+  readonly database?: string
+  readonly query?: string
+}
+
 /** A password may hold an `@`: the first one counts behind which everything is a place. */
-function divide(rest: string): { login: string; place: Record<string, string | undefined> } {
+function divide(rest: string): { login: string; place: Place } {
   for (let at = rest.indexOf('@'); at !== -1; at = rest.indexOf('@', at + 1)) {
     const place = PLACE.exec(rest.slice(at + 1))?.groups
     if (place !== undefined) return { login: rest.slice(0, at), place }
