@@ -45,7 +45,7 @@ describe('repair', () => {
   })
 
   test('says what it cannot put right, and ends with exit code 1', async () => {
-    await sql`update pgflow.step_tasks set queue_name = 'elsewhere' where step_slug = 'a'`
+    await sql`update pgflow.step_tasks set status = 'waiting', message_id = null where step_slug = 'a'`
     const { exitCode, stdout, stderr } = await repair()
     expect([exitCode, stdout, stderr]).toEqual([
       1,
