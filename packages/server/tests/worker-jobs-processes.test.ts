@@ -40,7 +40,7 @@ describe('a runner that is killed while an external worker has a job of its run'
     expect((await ended(early)).output).toEqual({ bind: 'bound early' })
     await until(
       async () => (await edge.api.get(`/api/runs/${late}`)).body,
-      ({ leasedBy }) => leasedBy?.startsWith('heir@'),
+      ({ leasedBy }) => leasedBy?.startsWith('heir-'),
     )
     expect((await report(jobOf(late), 'complete', { result: 'late' })).status).toBe(200)
     expect((await report(jobOf(late), 'complete', { result: 'again' })).status).toBe(200)

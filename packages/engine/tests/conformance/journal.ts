@@ -97,7 +97,9 @@ export function describeJournal(factory: AdapterFactory<WorkflowStateAdapter>): 
 
     test('a later checkpoint replaces the earlier one', async () => {
       const { adapter } = store()
-      const { runId, bound } = await heldRun(adapter)
+      const held = await heldRun(adapter)
+      const { runId, bound } = held
+      await pause(held)
       await bound.saveCheckpoint(runId, { variables: { a: 1, b: 2 } })
       await bound.saveCheckpoint(runId, { variables: { a: 3 } })
       expect((await readRun(adapter, runId)).checkpoint).toEqual({ variables: { a: 3 } })
