@@ -4197,33 +4197,44 @@ end $$;
 -- 50_recovery/_lost_tasks.sql
 -- Tasks of steps that these queues serve which need a new message: queued, or started and past their recovery boundary, and their message
 -- is gone, or in a queue that does not serve their step. Of these runs, or (null) of all open ones; at most so many. Each open task is
--- looked at once. Volatile: see _unreachable_tasks.
+-- looked at once, from its run, whatever the statistics of tables that just filled or emptied say. Volatile: see _unreachable_tasks.
 create function pgflow._lost_tasks(p_queue_names text[], p_run_ids uuid[], p_max integer)
 returns setof pgflow.step_tasks
 language plpgsql volatile
 as $$
 declare
+  v_flow_slugs text[] := case when p_run_ids is not null then array(select distinct r.flow_slug from pgflow.runs r where r.run_id = any (p_run_ids)) end;
   v_queue text;
   v_found integer := 0;
   v_more integer;
 begin
-  foreach v_queue in array p_queue_names loop
+  for v_queue in
+    select q.name from unnest(p_queue_names) with ordinality q(name, place)
+    where v_flow_slugs is null
+       or exists (select from pgflow._routes s where s.queue_name = q.name and s.flow_slug = any (v_flow_slugs))
+    order by q.place
+  loop
     exit when v_found >= p_max;
     return query execute format(
       'select t.* from %s
-       join pgflow.step_tasks t on t.run_id = r.run_id
-       join pgflow.step_states x on x.run_id = t.run_id and x.step_slug = t.step_slug and x.status = ''started''
-       join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug and s.queue_name = $2 and s.step_type <> ''wait''
-       join pgflow.flows f on f.flow_slug = t.flow_slug
-       where (t.queue_name <> $2 or (not exists (select from pgmq.%I q where q.msg_id = t.message_id)
-           and not exists (select from pgflow.parked_tasks p where p.run_id = t.run_id and p.step_slug = t.step_slug and p.task_index = t.task_index)))
-         and (t.status = ''queued'' or (t.status = ''started''
-           and coalesce(t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) < pgflow.clock(), true)))
+       -- offset: not to be turned into a plan that begins elsewhere.
+       cross join lateral (
+         select t.* from pgflow.step_tasks t
+         join pgflow.step_states x on x.run_id = t.run_id and x.step_slug = t.step_slug and x.status = ''started''
+         join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug and s.queue_name = $2 and s.step_type <> ''wait''
+         join pgflow.flows f on f.flow_slug = t.flow_slug
+         where t.run_id = r.run_id
+           and (t.queue_name <> $2 or (not exists (select from pgmq.%I q where q.msg_id = t.message_id)
+             and not exists (select from pgflow.parked_tasks p where p.run_id = t.run_id and p.step_slug = t.step_slug and p.task_index = t.task_index)))
+           and (t.status = ''queued'' or (t.status = ''started''
+             and coalesce(t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) < pgflow.clock(), true)))
+         offset 0) t
        limit $3',
       case when p_run_ids is null then '(select x.run_id from pgflow.runs x where x.status = ''started''
                   and x.flow_slug in (select f.flow_slug from pgflow.steps f where f.queue_name = $2)) r'
-           else '(select x.run_id from unnest($1) u(id) join pgflow.runs x on x.run_id = u.id
-                  where x.status not in (''completed'', ''failed'', ''cancelled'')) r' end,
+           else '(select x.run_id from unnest($1) u(id) cross join lateral (select x.* from pgflow.runs x where x.run_id = u.id offset 0) x
+                  where x.status not in (''completed'', ''failed'', ''cancelled'')
+                    and x.flow_slug in (select f.flow_slug from pgflow.steps f where f.queue_name = $2)) r' end,
       pgmq.format_table_name(v_queue, 'q')) using p_run_ids, v_queue, p_max - v_found;
     get diagnostics v_more = row_count;
     v_found := v_found + v_more;
@@ -4628,7 +4639,9 @@ comment on function pgflow.release_tasks(uuid, jsonb) is
 create function pgflow.repair_liveness(run_ids uuid[] default null, max_tasks integer default 10000)
 returns integer
 language plpgsql
-set search_path = pg_catalog, pg_temp
+-- Planned at each call: a plan of an earlier one may have been made when the tables were all but empty.
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan set enable_seqscan = off set enable_hashjoin = off
+set enable_mergejoin = off set jit = off
 as $$
 declare
   v_flow_slugs text[] := array(
@@ -4641,6 +4654,7 @@ declare
     order by s.queue_name);
   v_runs uuid[];
   v_lost pgflow.step_tasks[];
+  v_moved pgflow.step_tasks[];
   v_sent integer;
 begin
   if not coalesce(max_tasks > 0, false) then
@@ -4660,18 +4674,19 @@ begin
     return 0;
   end if;
   -- Those in a queue that does not serve their step go to the one that does; nothing is to be found of them in the former.
-  perform pgflow._archive_messages(array(
-    select row(t.flow_slug, t.run_id, t.step_slug, t.task_index, t.queue_name, t.message_id, null, null)::pgflow._ended_task
-    from unnest(v_lost) t join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
-    where t.queue_name <> s.queue_name and t.queue_name = any (v_queues)));
-  with moved as (
+  v_moved := array(
+    select t from unnest(v_lost) t join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug where t.queue_name <> s.queue_name);
+  if cardinality(v_moved) > 0 then
+    perform pgflow._archive_messages(array(
+      select row(t.flow_slug, t.run_id, t.step_slug, t.task_index, t.queue_name, t.message_id, null, null)::pgflow._ended_task
+      from unnest(v_moved) t where t.queue_name = any (v_queues)));
     update pgflow.step_tasks t set queue_name = s.queue_name, message_id = null
-    from unnest(v_lost) l join pgflow.steps s on s.flow_slug = l.flow_slug and s.step_slug = l.step_slug
-    where t.run_id = l.run_id and t.step_slug = l.step_slug and t.task_index = l.task_index and t.queue_name <> s.queue_name
-    returning t as task, t.run_id, t.step_slug, t.task_index
-  )
-  select array_agg(coalesce(m.task, l)) into v_lost
-  from unnest(v_lost) l left join moved m on m.run_id = l.run_id and m.step_slug = l.step_slug and m.task_index = l.task_index;
+    from unnest(v_moved) l join pgflow.steps s on s.flow_slug = l.flow_slug and s.step_slug = l.step_slug
+    where t.run_id = l.run_id and t.step_slug = l.step_slug and t.task_index = l.task_index;
+    v_lost := array(
+      select t from unnest(v_lost) l
+      join pgflow.step_tasks t on t.run_id = l.run_id and t.step_slug = l.step_slug and t.task_index = l.task_index);
+  end if;
   delete from pgflow.parked_tasks p using unnest(v_lost) l
   where p.run_id = l.run_id and p.step_slug = l.step_slug and p.task_index = l.task_index;
   v_sent := pgflow._resend_messages(v_lost);

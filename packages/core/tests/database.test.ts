@@ -147,7 +147,8 @@ describe.each([true, false])('a call ends, prepared: %s', (prepare) => {
     proxy.goSilent()
     for (let n = 0; n < 2; n++) expect(isConnectionLoss(await outcome(sql`select 1`))).toBe(true)
     proxy.restore()
-    expect(await sql.within(60_000)`select 2 as n`).toEqual([{ n: 2 }])
+    // A connection within the limit, which a busy machine may take more than one attempt for.
+    await expect.poll(() => outcome(sql.within(60_000)`select 2 as n`)).toBe('answered')
   })
 
   test('after forty resets of a client that asks in every turn of the loop, it still answers', async () => {

@@ -5,7 +5,9 @@
 create function pgflow.repair_liveness(run_ids uuid[] default null, max_tasks integer default 10000)
 returns integer
 language plpgsql
-set search_path = pg_catalog, pg_temp
+-- Planned at each call: a plan of an earlier one may have been made when the tables were all but empty.
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan set enable_seqscan = off set enable_hashjoin = off
+set enable_mergejoin = off set jit = off
 as $$
 declare
   v_flow_slugs text[] := array(
@@ -18,6 +20,7 @@ declare
     order by s.queue_name);
   v_runs uuid[];
   v_lost pgflow.step_tasks[];
+  v_moved pgflow.step_tasks[];
   v_sent integer;
 begin
   if not coalesce(max_tasks > 0, false) then
@@ -37,18 +40,19 @@ begin
     return 0;
   end if;
   -- Those in a queue that does not serve their step go to the one that does; nothing is to be found of them in the former.
-  perform pgflow._archive_messages(array(
-    select row(t.flow_slug, t.run_id, t.step_slug, t.task_index, t.queue_name, t.message_id, null, null)::pgflow._ended_task
-    from unnest(v_lost) t join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
-    where t.queue_name <> s.queue_name and t.queue_name = any (v_queues)));
-  with moved as (
+  v_moved := array(
+    select t from unnest(v_lost) t join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug where t.queue_name <> s.queue_name);
+  if cardinality(v_moved) > 0 then
+    perform pgflow._archive_messages(array(
+      select row(t.flow_slug, t.run_id, t.step_slug, t.task_index, t.queue_name, t.message_id, null, null)::pgflow._ended_task
+      from unnest(v_moved) t where t.queue_name = any (v_queues)));
     update pgflow.step_tasks t set queue_name = s.queue_name, message_id = null
-    from unnest(v_lost) l join pgflow.steps s on s.flow_slug = l.flow_slug and s.step_slug = l.step_slug
-    where t.run_id = l.run_id and t.step_slug = l.step_slug and t.task_index = l.task_index and t.queue_name <> s.queue_name
-    returning t as task, t.run_id, t.step_slug, t.task_index
-  )
-  select array_agg(coalesce(m.task, l)) into v_lost
-  from unnest(v_lost) l left join moved m on m.run_id = l.run_id and m.step_slug = l.step_slug and m.task_index = l.task_index;
+    from unnest(v_moved) l join pgflow.steps s on s.flow_slug = l.flow_slug and s.step_slug = l.step_slug
+    where t.run_id = l.run_id and t.step_slug = l.step_slug and t.task_index = l.task_index;
+    v_lost := array(
+      select t from unnest(v_lost) l
+      join pgflow.step_tasks t on t.run_id = l.run_id and t.step_slug = l.step_slug and t.task_index = l.task_index);
+  end if;
   delete from pgflow.parked_tasks p using unnest(v_lost) l
   where p.run_id = l.run_id and p.step_slug = l.step_slug and p.task_index = l.task_index;
   v_sent := pgflow._resend_messages(v_lost);

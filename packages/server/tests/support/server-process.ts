@@ -24,5 +24,7 @@ const press = new Flow({ slug: 'pressV1', maxAttempts: 2, baseDelay: 0 })
   .step({ slug: 'press', timeout: 120 }, externalStep<string>('press'))
   .step({ slug: 'bind', dependsOn: ['press'] }, ({ press: pressed }) => `bound ${pressed}`)
 
-const server = await startServer({ flows: [slow, press] })
-process.once('SIGTERM', () => void server.drain().then(() => exit(0)))
+// Before the start: the test sends it as soon as the log says that the server has started.
+const server = startServer({ flows: [slow, press] })
+process.once('SIGTERM', () => void server.then((started) => started.drain()).then(() => exit(0)))
+await server
