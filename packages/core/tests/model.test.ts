@@ -241,6 +241,18 @@ const EXAMPLES: Record<string, Pick<History, 'steps' | 'commands'>> = {
       settle({ outcome: 'fail' }),
     ],
   },
+  'a retry that was due later still is when its run is retried': {
+    steps: { s0: {}, s1: {} },
+    commands: [
+      start,
+      claim(0),
+      claim(1),
+      settle({ outcome: 'fail', delay: 500 }, { claim: 1, outcome: 'fail for good' }),
+      retry,
+      claim(0),
+      claim(1),
+    ],
+  },
   'a run that failed its condition fails it again when it is retried, and its siblings start anew': {
     steps: { s0: {}, s1: {}, s2: { after: ['s0'], if: { s0: 1 }, whenUnmet: 'fail' } },
     commands: [start, claim(0), settle({ output: 2 }), retry, claim(1), settle({}), retry],

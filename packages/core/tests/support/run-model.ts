@@ -31,6 +31,8 @@ export interface ModelTask {
   age: number
   /** Seconds for which the message is still hidden; at most 0: a claim sees it. */
   hidden: number
+  /** Seconds until its retry is due, which its run's end and retry do not change; at most 0: it has none, or it is due. */
+  delay: number
   /** Seconds until a wait times out; null: never, and for every task that is none. */
   due: number | null
   /** What the database chose when it sent the message; `null` until it was looked up. */
@@ -152,6 +154,7 @@ export class RunModel {
           const isFinal = report.outcome.permanent || !this.#hasAttemptsLeft(task)
           task.history.set(task.attempts, 'failed')
           task.status = isFinal ? 'failed' : 'queued'
+          task.delay = isFinal ? 0 : report.outcome.delay
           task.hidden = report.outcome.delay
         }
       }
@@ -258,7 +261,7 @@ export class RunModel {
         task.requeued = 0
         task.output = null
         task.messageId = null
-        task.hidden = 0
+        task.hidden = task.delay
       }
     }
     this.#advance([], [])
@@ -269,6 +272,7 @@ export class RunModel {
     for (const task of this.tasks) {
       task.age += seconds
       task.hidden -= seconds
+      task.delay -= seconds
       if (task.due !== null) task.due -= seconds
     }
   }
@@ -473,6 +477,7 @@ function newTask(stepSlug: string, taskIndex: number): ModelTask {
     output: null,
     age: 0,
     hidden: 0,
+    delay: 0,
     due: null,
     messageId: null,
     history: new Map(),

@@ -162,7 +162,10 @@ export class StepProgress {
     }
   }
 
-  /** The run starts again: what did not complete does, with a fresh budget; what had not begun has its start delay before it. */
+  /**
+   * The run starts again: what did not complete does, with a fresh budget; what had not begun has its start delay before it, and a
+   * retry that was due later still is.
+   */
   restart(atMs: number): void {
     this.status = 'started'
     this.readyAtMs = atMs
@@ -171,8 +174,9 @@ export class StepProgress {
     this.stalled.clear()
     for (const [index, task] of this.tasks.entries()) {
       task.forgiven = task.attempts
-      if (task.status !== 'completed' && task.attempts > 0) this.#queueAgain(index, atMs)
-      else if (task.status === 'taken') this.#queueAgain(index, atMs)
+      if (task.status === 'queued' && task.attempts > 0) this.#queueAgain(index, Math.max(atMs, task.dueAtMs))
+      else if (task.status === 'taken' || (task.status !== 'completed' && task.attempts > 0))
+        this.#queueAgain(index, atMs)
     }
     this.remainingTasks = this.tasks.filter((task) => task.status !== 'completed').length
   }

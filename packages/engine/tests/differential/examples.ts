@@ -10,6 +10,14 @@ export const EXAMPLES: Readonly<Record<string, Case>> = {
     input: {},
     retries: 1,
   },
+  'a retried run with a step whose retry was due later': {
+    steps: {
+      a: { baseDelay: 2000, does: [{ fails: [{ throws: 'boom' }], gives: { value: 1 } }] },
+      b: { startDelay: 1000, maxAttempts: 1, does: [{ fails: [{ throws: 'boom' }], gives: { value: 1 } }] },
+    },
+    input: {},
+    retries: 1,
+  },
   'a cascade that goes down two levels, past a parent that completed': {
     steps: {
       a: { if: { yes: true }, whenUnmet: 'skip-cascade' },
