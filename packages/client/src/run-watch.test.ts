@@ -43,9 +43,10 @@ class StagedProject implements SupabasePort {
 
 const start = (project: StagedProject) => {
   const lost: unknown[] = []
+  const store = new RunStore(RUN, () => {})
   const watch = new RunWatch({
     supabase: project,
-    store: new RunStore(RUN, () => {}),
+    store,
     intervals: DEFAULT_INTERVALS,
     realtime: true,
     delivery: 'private',
@@ -53,7 +54,7 @@ const start = (project: StagedProject) => {
     onLost: (error) => lost.push(error),
   })
   watch.start()
-  return { watch, lost }
+  return { watch, store, lost }
 }
 
 beforeEach(() => {
@@ -111,6 +112,25 @@ test('what happens while a read is under way is read after it, once', async () =
   await vi.advanceTimersByTimeAsync(100)
   expect(project.reads).toBe(2)
   watch.stop()
+})
+
+test('what comes of a read after the watch was stopped changes nothing, and what was to be read is not', async () => {
+  const project = new StagedProject()
+  const { watch, store } = start(project)
+  await vi.advanceTimersByTimeAsync(0)
+  let finish = () => {}
+  project.answer = () =>
+    new Promise((resolve) => {
+      finish = () =>
+        resolve({ data: { run: { ...ROW, status: 'completed' }, steps: [], events: 'private' }, error: null })
+    })
+  project.tell('SUBSCRIBED')
+  await vi.advanceTimersByTimeAsync(0)
+  project.tell('SUBSCRIBED')
+  watch.stop()
+  finish()
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect([project.reads, store.run.status]).toEqual([1, 'started'])
 })
 
 test('a read that fails is repeated, and one that is denied ends the watch', async () => {

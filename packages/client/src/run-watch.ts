@@ -70,11 +70,12 @@ export class RunWatch {
   /**
    * Reads the state as it is now: a read that is under way may be older, so this one follows it.
    *
+   * @param isWanted asked when the answer is there: false drops it
    * @throws StarflowError when it cannot be read
    */
-  async read(): Promise<void> {
+  async read(isWanted: () => boolean = () => true): Promise<void> {
     await this.#idle()
-    this.#reading = this.#readOnce()
+    this.#reading = this.#readOnce(isWanted)
     try {
       await this.#reading
     } finally {
@@ -87,10 +88,11 @@ export class RunWatch {
     while (this.#reading !== undefined) await this.#reading.catch(() => {})
   }
 
-  async #readOnce(): Promise<void> {
+  async #readOnce(isWanted: () => boolean): Promise<void> {
     const { supabase, store } = this.#options
     const { runId } = store.run
     const snapshot = parseSnapshot(await callStarflow(supabase, 'get_run_with_states', { run_id: runId }))
+    if (!isWanted()) return
     if (snapshot === null) throw runNotFound(runId)
     this.#take(snapshot)
   }
@@ -140,8 +142,10 @@ export class RunWatch {
     await this.#idle()
     // Whoever asks from here on knows of something that this read may not see.
     this.#isReadWanted = false
+    if (!this.#isWatching) return
     try {
-      await this.read()
+      // What comes after the end of the watch changes nothing any more.
+      await this.read(() => this.#isWatching)
       this.#lastProblem = undefined
     } catch (error) {
       this.#lastProblem = error
