@@ -356,7 +356,7 @@ const isWithoutTls = (error: unknown) => /does not support SSL/.test((error as E
 
 /** What the driver says in words only. An answer of the server is named by the driver `error`, which says nothing in a log. */
 function coded(error: unknown): unknown {
-  if (error instanceof pg.DatabaseError) error.name = 'PostgresError'
+  if (error instanceof pg.DatabaseError) return Object.assign(error, { name: 'PostgresError' })
   const { code, message } = error as { code?: unknown; message: string }
   if (typeof code === 'string' || isWithoutTls(error)) return error
   return /connection (terminated|error)|timeout expired|Client was closed/i.test(message)
