@@ -1,11 +1,11 @@
 import { StarflowSql } from '@starflow/core'
 import { Flow } from '@starflow/dsl'
-import postgres from 'postgres'
 import { expect, test } from 'vitest'
 import { testDatabase } from '../../../tests/support/test-database.ts'
 import { workerFunctionOn } from './support/running-function.ts'
 
-const { sql, url } = await testDatabase()
+const database = await testDatabase()
+const { sql, url } = database
 const core = new StarflowSql(sql)
 
 async function completed(runIds: readonly string[]): Promise<void> {
@@ -31,7 +31,7 @@ test('a run that another transaction holds keeps no other run waiting, and is re
   const worker = workerFunctionOn(url, flow, { maxConcurrent: 5 })
   await worker.ask()
   const runIds = await core.startFlows('heldRuns', Array(4).fill({ waits: true }))
-  const holder = postgres(url, { max: 1 })
+  const holder = database.connect()
   try {
     await holder.begin(async (tx) => {
       await tx`select from pgflow.runs where run_id = ${runIds[0]!} for update`

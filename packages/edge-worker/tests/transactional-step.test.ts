@@ -3,12 +3,12 @@ import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { StarflowSql } from '@starflow/core'
 import { type AnyFlow, Flow, NonRetryableError } from '@starflow/dsl'
-import postgres from 'postgres'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { COMPILED } from '../../../tests/support/compiled.ts'
 import { flakyProxy } from '../../../tests/support/flaky-proxy.ts'
 import { testDatabase } from '../../../tests/support/test-database.ts'
 import { runInTransaction } from '../src/transactional-step.ts'
+import { openConnections } from '../src/worker-connections.ts'
 import { type RunningFunction, workerFunctionOn } from './support/running-function.ts'
 import { transactionalFlow } from './support/transactional-flow.ts'
 
@@ -244,7 +244,9 @@ test('a transactional step whose worker stops in the middle holds its locks no l
   timeout: 120_000,
 }, async () => {
   await sql`create table public.once (name text primary key)`
-  const handlers = postgres(url, { max: 1 })
+  const connections = openConnections({ databaseUrl: url }, 2, 'transactional-step.test')
+  const { signal } = new AbortController()
+  const handlers = connections.handlers.lend(signal)
   let hasInserted = () => {}
   const inserted = new Promise<void>((resolve) => {
     hasInserted = resolve
@@ -252,8 +254,8 @@ test('a transactional step whose worker stops in the middle holds its locks no l
   let goOn = () => {}
   // For the database a stopped process is this: a transaction in which nothing more is said.
   const stopped = runInTransaction({
-    sql: handlers,
-    signal: new AbortController().signal,
+    sql: handlers.sql,
+    signal,
     timeoutSeconds: 1,
     handler: async (tx) => {
       await tx`insert into public.once values ('key')`
@@ -269,7 +271,8 @@ test('a transactional step whose worker stops in the middle holds its locks no l
   await sql`insert into public.once values ('key')`
   goOn()
   expect(await stopped).toBeInstanceOf(Error)
-  await handlers.end({ timeout: 0 })
+  handlers.giveBack()
+  await connections.close(0)
 })
 
 describe.each(BOUNDARIES)('a transactional step whose worker is killed $name', ({ text, when, commits }) => {

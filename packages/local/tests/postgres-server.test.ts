@@ -269,6 +269,23 @@ describe('a data folder has one owner', () => {
   })
 })
 
+test('what a killed server has left of itself is waited for', async () => {
+  const given = options()
+  const first = await startPostgres(given)
+  const client = postgres(first.url({ role: 'supabase_admin' }), { max: 1 })
+  const [row] = await client<[{ pid: number }]>`select pg_backend_pid() as pid`
+  process.kill(row.pid, 'SIGSTOP')
+  process.kill(first.pid, 'SIGKILL')
+  await expect.poll(() => processIdentity(first.pid)).toBeUndefined()
+  await first.stop()
+  const second = start(given)
+  const log = path.join(given.dataDir, 'server.log')
+  await expect.poll(() => fs.readFileSync(log, 'utf8')).toContain('pre-existing shared memory block')
+  process.kill(row.pid, 'SIGKILL')
+  expect(await query((await second).url({ role: 'supabase_admin' }), 'select 1 as one')).toEqual([{ one: 1 }])
+  await client.end({ timeout: 0 })
+})
+
 describe('a pid file that names another process by now', () => {
   /** What a server leaves that was killed, with its owner: its pid file, whose id was given to `pid` meanwhile. */
   async function leaveBehind(pid: number): Promise<StartPostgresOptions> {

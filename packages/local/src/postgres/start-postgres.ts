@@ -174,7 +174,21 @@ interface Launch {
   readonly port: number | undefined
 }
 
+/** What a killed server left of itself ends soon, and is waited for: until then Postgres refuses the folder. */
 async function launchServer(launch: Launch): Promise<Postmaster> {
+  const deadline = Date.now() + START_TIMEOUT_MS
+  for (;;) {
+    try {
+      return await launchOnSomePort(launch)
+    } catch (error) {
+      const isOccupied = /pre-existing shared memory block/.test((error as StarflowError).detail ?? '')
+      if (!isOccupied || Date.now() > deadline) throw error
+      await delay(POLL_MS)
+    }
+  }
+}
+
+async function launchOnSomePort(launch: Launch): Promise<Postmaster> {
   if (launch.port !== undefined) {
     await refuseUsedPort(launch.port)
     return await launchOnPort(launch, launch.port)
