@@ -17,7 +17,7 @@ const SHARING = ['core', 'engine', 'server', 'testing'].map((name) => `packages/
 
 export default defineConfig({
   test: {
-    maxWorkers: 2,
+    maxWorkers: 4,
     projects: [
       { test: { ...common, name: 'unit', include: UNIT, isolate: false } },
       { test: { ...withPostgres, name: 'sharing', include: SHARING, isolate: false } },
