@@ -34,12 +34,13 @@ async function soak(options: SoakOptions): Promise<Soak> {
   const { databaseUrl } = platform.starflow.platform
   const sql = openDatabase(parseDatabaseUrl(databaseUrl), { applicationName: 'soak', connections: 4, prepare: false })
   const done = new Tally(['runs started', ...Object.keys(DISTURBANCES)])
+  const accepted = new Set<string>()
   const handMade = new Set<string>()
   try {
     await compiled(sql)
     const stop = new AbortController()
-    const intake = takeIn(sql, randomFrom(options.seed), done, stop.signal)
-    const scene = { platform, sql, random: randomFrom(options.seed + 1), tally: done, handMade }
+    const intake = takeIn(sql, randomFrom(options.seed), done, accepted, stop.signal)
+    const scene = { platform, sql, random: randomFrom(options.seed + 1), tally: done, handMade, accepted }
     const trouble = disturb(scene, stop.signal)
     const end = performance.now() + options.minutes * 60_000
     while (performance.now() < end) {
@@ -49,13 +50,15 @@ async function soak(options: SoakOptions): Promise<Soak> {
     stop.abort()
     await Promise.all([intake, trouble])
     await again(() => restoreEverything({ platform, sql }))
+    const restoredAt = performance.now()
     say('Everything is restored. Waiting until each run has ended ...')
     const deadline = performance.now() + PATIENCE_MS
     while ((await again(() => openWork(sql))).runs > 0 && performance.now() < deadline) {
       await showProgress('coming to an end')
       await sleep(PROGRESS_EVERY_MS)
     }
-    return { options, done, notes, outcome: await judge(sql, handMade) }
+    done.add('seconds until each run had ended', Math.round((performance.now() - restoredAt) / 1000))
+    return { options, done, notes, outcome: await judge(sql, { handMade, accepted }) }
   } finally {
     await sql.end({ timeout: 1 })
     await platform.dispose()
@@ -71,7 +74,7 @@ async function soak(options: SoakOptions): Promise<Soak> {
 
 /** Until every flow is there: starts before would be refused. */
 async function compiled(sql: Sql): Promise<void> {
-  while ((await sql`select from pgflow.flows`).length < 3) await sleep(100)
+  while ((await sql`select from pgflow.flows`).length < 4) await sleep(100)
 }
 
 /** A connection that was cut before is seen now, once for each. */
@@ -88,6 +91,7 @@ async function again<T>(call: () => Promise<T>): Promise<T> {
 
 function report({ done, notes, outcome }: Soak): string[] {
   const rows = [
+    ...Object.entries(outcome.verdict).map(([what, count]) => [what, String(count)]),
     ...done.entries.map(([what, count]) => [what, String(count)]),
     ...Object.entries(outcome.runs).map(([status, count]) => [`runs that are ${status}`, String(count)]),
     ...Object.entries(outcome.tasks).map(([status, count]) => [`tasks that are ${status}`, String(count)]),

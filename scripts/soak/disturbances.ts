@@ -2,20 +2,24 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Sql } from '@starflow/core'
+import type { Database } from '@starflow/core'
 import { fence, restore } from '@starflow/core/operations'
+import pg from 'pg'
 import { ROOT } from '../repository.ts'
+import type { Poison } from './flows/soak-poison.ts'
 import type { SoakPlatform } from './soak-platform.ts'
 import type { Tally } from './tally.ts'
 
 interface Scene {
   readonly platform: SoakPlatform
-  readonly sql: Sql
+  readonly sql: Database
   /** From 0 to below 1. */
   readonly random: () => number
   readonly tally: Tally
   /** `queue/message` of each message that was sent by hand. */
   readonly handMade: Set<string>
+  /** Runs whose start was answered. */
+  readonly accepted: Set<string>
 }
 
 interface Disturbance {
@@ -28,7 +32,11 @@ interface Disturbance {
 const PAUSE_MS = 1_500
 /** Under this name functions are fenced. */
 const FENCED_BY = 'soak'
-const FLOWS = ['soakShapes', 'soakEffects', 'soakPlain'] as const
+const FLOWS = ['soakShapes', 'soakEffects', 'soakPlain', 'soakPoison'] as const
+/** In turn. The last takes minutes to be told from the innocent ones beside it, so that a short soak is spared it. */
+const POISONS: readonly Poison[] = ['rejection', 'timer', 'loop']
+/** Of Postgres, while they are exhausted. */
+const MAX_CONNECTIONS = 500
 const STARFLOW = join(ROOT, 'packages/cli/bin/starflow.mjs')
 
 const below = (random: () => number, limit: number) => Math.floor(random() * limit)
@@ -40,7 +48,12 @@ export const DISTURBANCES: Readonly<Record<string, Disturbance>> = {
     lots: 5,
     async disturb({ platform, random, tally }) {
       const { functions } = platform.starflow.platform
-      const victim = oneOf(random, functions.isolates())
+      const isolates = functions.isolates()
+      if (random() * (isolates.length + 1) < 1) {
+        platform.nodeWorker.kill()
+        return tally.add('workers killed')
+      }
+      const victim = oneOf(random, isolates)
       if (victim !== undefined && (await functions.killIsolate(victim.id))) tally.add('workers killed')
     },
   },
@@ -126,6 +139,104 @@ export const DISTURBANCES: Readonly<Record<string, Disturbance>> = {
       tally.add('runs retried', rows.length)
     },
   },
+  'workers stopped and continued': {
+    lots: 2,
+    async disturb({ platform, random, tally }) {
+      const pids = [...platform.starflow.platform.functions.isolates().map(({ pid }) => pid), platform.nodeWorker.pid]
+      const pid = oneOf(random, pids)
+      if (pid === undefined) return
+      // Past the timeouts of the flows, and into a transaction as often as not.
+      await stopped(pid, 1_000 + 6_000 * random())
+      tally.add('workers stopped and continued')
+    },
+  },
+  'links reset': {
+    lots: 3,
+    async disturb({ platform: { network }, tally }) {
+      network.reset()
+      tally.add('links reset')
+    },
+  },
+  'links gone silent for good': {
+    lots: 2,
+    async disturb({ platform: { network }, tally }) {
+      network.freeze()
+      tally.add('links gone silent for good')
+    },
+  },
+  'networks silent for a while': {
+    lots: 2,
+    async disturb({ platform: { network }, random, tally }) {
+      network.goSilent()
+      await sleep(1_000 + 8_000 * random())
+      network.restore()
+      tally.add('networks silent for a while')
+    },
+  },
+  'networks slow for a while': {
+    lots: 2,
+    async disturb({ platform: { network }, random, tally }) {
+      network.delay(20 + 300 * random())
+      await sleep(1_000 + 4_000 * random())
+      network.delay(0)
+      tally.add('networks slow for a while')
+    },
+  },
+  'networks away for a while': {
+    lots: 2,
+    async disturb({ platform: { network }, random, tally }) {
+      network.cut()
+      await sleep(500 + 4_000 * random())
+      network.restore()
+      tally.add('networks away for a while')
+    },
+  },
+  'runs held by a transaction': {
+    lots: 2,
+    async disturb({ sql, random, tally }) {
+      await sql.begin(async (tx) => {
+        const rows = await tx`
+          select from pgflow.runs where status = 'started' order by random() limit 3 for update skip locked`
+        await sleep(500 + 4_000 * random())
+        tally.add('runs held by a transaction', rows.length)
+      })
+    },
+  },
+  'connections exhausted': {
+    lots: 1,
+    async disturb({ platform, random, tally }) {
+      const others: pg.Client[] = []
+      try {
+        while (others.length < MAX_CONNECTIONS) {
+          const client = new pg.Client(platform.starflow.platform.databaseUrl)
+          client.on('error', () => {})
+          await client.connect()
+          others.push(client)
+        }
+      } catch (error) {
+        // That is what was wanted: no more are given.
+        if ((error as { code?: string }).code !== '53300') throw error
+        await sleep(1_000 + 3_000 * random())
+        tally.add('connections exhausted')
+      } finally {
+        await Promise.all(others.map((client) => client.end().catch(() => {})))
+      }
+    },
+  },
+  'poisoned tasks': {
+    lots: 1,
+    async disturb({ sql, tally, accepted }) {
+      const inputs = [
+        { poison: POISONS[tally.count('poisoned tasks') % POISONS.length] },
+        { poison: null },
+        { poison: null },
+      ]
+      const runs = await sql<{ run_id: string }[]>`
+        select run_id from pgflow.start_flows('soakPoison', ${JSON.stringify(inputs)}::text::jsonb)`
+      for (const run of runs) accepted.add(run.run_id)
+      tally.add('poisoned tasks')
+    },
+  },
   'restarts of Postgres, immediate': {
     lots: 1,
     async disturb({ platform, tally }) {
@@ -133,6 +244,16 @@ export const DISTURBANCES: Readonly<Record<string, Disturbance>> = {
       tally.add('restarts of Postgres, immediate')
     },
   },
+}
+
+async function stopped(pid: number, ms: number): Promise<void> {
+  process.kill(pid, 'SIGSTOP')
+  await sleep(ms)
+  try {
+    process.kill(pid, 'SIGCONT')
+  } catch {
+    // It was killed meanwhile.
+  }
 }
 
 function rollOut({ projectDir, starflow }: SoakPlatform, flow: string) {
@@ -167,5 +288,7 @@ export async function disturb(scene: Scene, stopped: AbortSignal): Promise<void>
 
 /** Undoes what may still be in force. Lifts also the fence of a rollout that was killed and not run again. */
 export async function restoreEverything({ platform, sql }: Pick<Scene, 'platform' | 'sql'>): Promise<void> {
+  platform.network.restore()
+  platform.network.delay(0)
   await restore(sql, platform.starflow.functions, { force: true })
 }

@@ -2,6 +2,7 @@ import type { Sql } from '@starflow/core'
 import { type BrokenInvariant, brokenInvariants } from '../../tests/support/invariants.ts'
 
 export interface Outcome {
+  readonly verdict: Verdict
   readonly runs: Readonly<Record<string, number>>
   readonly tasks: Readonly<Record<string, number>>
   readonly attempts: number
@@ -9,11 +10,42 @@ export interface Outcome {
   readonly broken: readonly BrokenInvariant[]
 }
 
+/** In runs; `doubled` in attempts and effects. All but `accepted` are to be 0. */
+interface Verdict {
+  /** Starts that were answered. */
+  readonly accepted: number
+  /** Accepted, and nothing is known of them. */
+  readonly lost: number
+  /** Handed to a handler twice in one attempt, or with an effect that is there twice. */
+  readonly doubled: number
+  readonly stuck: number
+  /** Failed, though nothing in their input makes them. */
+  readonly 'failed innocent': number
+}
+
+const LOST = 'no run that was accepted is lost'
+const STUCK = 'every run is terminal'
+const FAILED_INNOCENT = 'no run failed that nothing in its input makes fail'
+const HANDLED_TWICE = 'no attempt was given to a handler twice'
+const EFFECTS = 'transactional effects are there exactly once for each completed task, whole, and for no other'
+
 /** What the soak came to, and what is wrong with it. */
-export async function judge(sql: Sql, handMade: ReadonlySet<string>): Promise<Outcome> {
+export async function judge(
+  sql: Sql,
+  { handMade, accepted }: { readonly handMade: ReadonlySet<string>; readonly accepted: ReadonlySet<string> },
+): Promise<Outcome> {
   const own: Record<string, () => PromiseLike<readonly unknown[]>> = {
-    'every run is terminal': () => sql`select run_id, flow_slug, status from pgflow.runs where status = 'started'`,
-    'no attempt was given to a handler twice': () => sql`
+    [LOST]: () => sql`
+      select id from unnest(${[...accepted]}::uuid[]) id where not exists (select from pgflow.runs r where r.run_id = id)`,
+    [FAILED_INNOCENT]: () => sql`
+      select run_id, flow_slug, input from pgflow.runs
+      where status = 'failed' and input ->> 'poison' is null and not coalesce((input ->> 'ends')::boolean, false)`,
+    // Deno does not say which handler a timer was of.
+    'every run whose handler rejects unseen or never yields failed, or was cancelled': () => sql`
+      select run_id, status, input from pgflow.runs
+      where input ->> 'poison' in ('rejection', 'loop') and status not in ('failed', 'cancelled')`,
+    [STUCK]: () => sql`select run_id, flow_slug, status from pgflow.runs where status = 'started'`,
+    [HANDLED_TWICE]: () => sql`
       select run_id, step_slug, task_index, attempt, count(*) from soak.handled group by 1, 2, 3, 4 having count(*) > 1`,
     'the accepted outcome of each task is that of its last attempt': () => sql`
       select t.run_id, t.step_slug, t.task_index, t.attempts_count, t.output
@@ -25,7 +57,7 @@ export async function judge(sql: Sql, handMade: ReadonlySet<string>): Promise<Ou
       where t.status = 'completed' and t.step_slug <> 'pay' and not exists (
         select from soak.handled h where h.run_id = t.run_id and h.step_slug = t.step_slug
           and h.task_index = t.task_index and h.attempt = t.attempts_count)`,
-    'transactional effects are there exactly once for each completed task, whole, and for no other': () => sql`
+    [EFFECTS]: () => sql`
       select coalesce(t.run_id, e.run_id) as run_id, t.status, t.attempts_count, e.attempt, e.parts
       from (select * from pgflow.step_tasks where step_slug = 'pay' and status = 'completed') t
       full join soak.effects e on e.run_id = t.run_id and e.task_index = t.task_index
@@ -51,7 +83,16 @@ export async function judge(sql: Sql, handMade: ReadonlySet<string>): Promise<Ou
   }
   const [counts] = await sql<{ attempts: number; effects: number }[]>`
     select (select count(*)::integer from soak.handled) as attempts, (select count(*)::integer from soak.effects) as effects`
-  return { runs: await byStatus(sql, 'runs'), tasks: await byStatus(sql, 'step_tasks'), ...counts!, broken }
+  const offenders = (...names: readonly string[]) =>
+    broken.reduce((sum, each) => sum + (names.includes(each.invariant) ? each.offenders.length : 0), 0)
+  const verdict = {
+    accepted: accepted.size,
+    lost: offenders(LOST),
+    doubled: offenders(HANDLED_TWICE, EFFECTS),
+    stuck: offenders(STUCK),
+    'failed innocent': offenders(FAILED_INNOCENT),
+  }
+  return { verdict, runs: await byStatus(sql, 'runs'), tasks: await byStatus(sql, 'step_tasks'), ...counts!, broken }
 }
 
 async function byStatus(sql: Sql, table: 'runs' | 'step_tasks'): Promise<Record<string, number>> {

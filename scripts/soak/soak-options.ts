@@ -10,9 +10,10 @@ export interface SoakOptions {
 
 export const SOAK_HELP = `Usage: npm run soak -- [options]
 
-Runs flows on the local platform for a while, and does to it what production may: kills, fences, rollouts, lost
-connections, restarts of Postgres, messages sent by hand, cancelled and retried runs. Then it lets everything come to its
-end, and checks that nothing was lost, done twice or left behind.
+Runs flows on the local platform, in isolates and in Node, for a while, and does to it what production may: kills, stopped
+processes, fences, rollouts, connections that are cut, reset, silent or slow, exhausted connections, held runs, handlers that
+harm their isolate, restarts of Postgres, messages sent by hand, cancelled and retried runs. Then it lets everything come to its
+end, and says how many runs were accepted, lost, doubled, stuck, or failed though nothing in them fails.
 
 Options:
   --minutes <n>  how long runs are started and disturbed (default 10)

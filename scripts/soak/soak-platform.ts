@@ -7,13 +7,19 @@ import {
   type StarflowPlatform,
   startStarflowPlatform,
 } from '../../packages/cli/src/platform/start-starflow-platform.ts'
+import { type FlakyProxy, flakyProxy } from '../../tests/support/flaky-proxy.ts'
 import { ROOT } from '../repository.ts'
+import { NodeWorker } from './node-worker.ts'
 import { RestartablePostgres } from './restartable-postgres.ts'
 
 /** The local platform with the flows of ./flows, in a folder of its own. */
 export interface SoakPlatform {
   readonly starflow: StarflowPlatform
   readonly postgres: RestartablePostgres
+  /** What all workers reach the database through. */
+  readonly network: FlakyProxy
+  /** A worker in Node beside the functions. */
+  readonly nodeWorker: NodeWorker
   /** A project's folder, in which the command line finds its way. */
   readonly projectDir: string
   /** Ends all, and removes the folder unless it is to be kept. */
@@ -48,28 +54,41 @@ export async function startSoakPlatform(options: {
     await generateFunctions({}, createOutput({ json: true }, silent), projectDir)
 
     const dataDir = join(projectDir, '.starflow/dev')
+    // Started once before, since the password of a new database comes with it, and functions get it with their start.
+    const first = await startStarflowPlatform({ dataDir, functionsDir })
+    let { databaseUrl } = first.platform
+    await first.dispose()
+    const network = await flakyProxy(() => databaseUrl)
     const starflow = await startStarflowPlatform({
       dataDir,
       functionsDir,
+      functionEnv: { STARFLOW_DB_URL: network.url },
       onEvent: (event) => {
         // What a worker says while it is disturbed is no news; that its process ended by an error of its own is.
-        if (event.type === 'function.log' && /uncaught|TypeError|panicked/i.test(event.line)) {
+        const isPoisoned = 'name' in event && event.name.startsWith('soakpoison')
+        if (event.type === 'function.log' && !isPoisoned && /uncaught|TypeError|panicked/i.test(event.line)) {
           options.note(`${event.name}: ${event.line}`)
         }
         if (event.type === 'function.boot_failed') options.note(`${event.error.code}: ${event.error.message}`)
       },
     })
+    databaseUrl = starflow.platform.databaseUrl
     await starflow.sql.unsafe(SCHEMA)
+    const nodeWorker = new NodeWorker(join(functionsDir, '_flows/soak-plain.ts'), network.url)
     const postgres = new RestartablePostgres(join(dataDir, 'postgres'))
     let disposal: Promise<void> | undefined
     const disposeAll = async () => {
+      await nodeWorker.end()
       await starflow.dispose().catch((error: unknown) => options.note(`The platform did not end well: ${error}`))
       await postgres.stop()
+      await network.close()
       remove()
     }
     return {
       starflow,
       postgres,
+      network,
+      nodeWorker,
       projectDir,
       dispose: () => {
         disposal ??= disposeAll()

@@ -10,6 +10,10 @@ export class Tally {
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + count)
   }
 
+  count(name: string): number {
+    return this.#counts.get(name) ?? 0
+  }
+
   get entries(): readonly (readonly [string, number])[] {
     return [...this.#counts]
   }

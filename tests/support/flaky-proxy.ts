@@ -4,6 +4,7 @@ import { connect, createServer, type Socket } from 'node:net'
 export interface FlakyProxy {
   /** The database's URL through this proxy. */
   readonly url: string
+  readonly port: number
   /** Resets every connection (the client sees ECONNRESET). */
   reset(): void
   /** Resets every connection as soon as its client sends `text`; once. */
@@ -27,8 +28,9 @@ export interface FlakyProxy {
   close(): Promise<void>
 }
 
-export async function flakyProxy(databaseUrl: string): Promise<FlakyProxy> {
-  const target = new URL(databaseUrl)
+/** @param databaseUrl asked for each connection when it is a function: the database may come after its proxy, and move */
+export async function flakyProxy(databaseUrl: string | (() => string)): Promise<FlakyProxy> {
+  const targetUrl = () => new URL(typeof databaseUrl === 'string' ? databaseUrl : databaseUrl())
   const clients = new Set<Socket>()
   const frozen = new WeakSet<Socket>()
   let trigger: string | undefined
@@ -48,6 +50,7 @@ export async function flakyProxy(databaseUrl: string): Promise<FlakyProxy> {
       if (delayMs === 0) to.write(data)
       else setTimeout(() => frozen.has(client) || to.destroyed || to.write(data), delayMs)
     }
+    const target = targetUrl()
     const upstream = connect(Number(target.port), target.hostname)
     let stopped: typeof stop
     client.on('data', (data) => {
@@ -82,14 +85,17 @@ export async function flakyProxy(databaseUrl: string): Promise<FlakyProxy> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('The proxy has no port.')
-  const url = new URL(databaseUrl)
-  url.hostname = '127.0.0.1'
-  url.port = String(address.port)
   const reset = () => {
     for (const client of clients) client.resetAndDestroy()
   }
   return {
-    url: url.href,
+    get url() {
+      const url = targetUrl()
+      url.hostname = '127.0.0.1'
+      url.port = String(address.port)
+      return url.href
+    },
+    port: address.port,
     reset,
     resetAt: (text) => {
       trigger = text
