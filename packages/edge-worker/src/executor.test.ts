@@ -6,6 +6,7 @@ import type { WorkerEventBody } from './events.ts'
 import { Executor } from './executor.ts'
 import { TIMEOUT_GRACE_MS } from './numbers.ts'
 import type { TaskOutcome } from './task-outcome.ts'
+import type { TaskSpans } from './task-span.ts'
 import { WorkerShutdownError } from './worker-shutdown-error.ts'
 import type { ClaimedTask } from './worker-sql.ts'
 
@@ -21,7 +22,7 @@ const TASK: ClaimedTask = {
   timeoutSeconds: 3,
 }
 
-function setUp(invoke: (task: ClaimedTask, signal: AbortSignal) => unknown) {
+function setUp(invoke: (task: ClaimedTask, signal: AbortSignal) => unknown, spans?: TaskSpans) {
   const shutdown = new AbortController()
   const outcomes: TaskOutcome[] = []
   const events: WorkerEventBody[] = []
@@ -34,6 +35,7 @@ function setUp(invoke: (task: ClaimedTask, signal: AbortSignal) => unknown) {
       timeoutError: () =>
         new StarflowError({ code: 'SF407', message: 'Step "pack" did not end within its timeout of 3 s.' }),
     },
+    ...(spans === undefined ? {} : { spans: () => spans }),
     shutdownSignal: shutdown.signal,
     onOutcome: (outcome) => outcomes.push(outcome),
     emit: (event) => events.push(event),
@@ -182,6 +184,16 @@ describe('Executor, at the timeout of a step', () => {
     expect(executor.activeCount).toBe(0)
     expect(outcomes).toHaveLength(1)
     expect(events.map(({ event }) => event)).toEqual(['task.abandoned', 'task.failed'])
+  })
+
+  it('gives no handler a task whose time was over before its span had begun', async () => {
+    const invoked: unknown[] = []
+    const silent = { begin: () => new Promise(() => {}) } as unknown as TaskSpans
+    const { executor, outcomes } = setUp((task) => invoked.push(task), silent)
+    executor.start(TASK)
+    await vi.advanceTimersByTimeAsync(3000 + TIMEOUT_GRACE_MS)
+    expect(outcomes).toMatchObject([{ report: { status: 'failed', errorMessage: expect.stringContaining('timeout') } }])
+    expect(invoked).toEqual([])
   })
 
   it('leaves no timer and no listener behind a task that ends in time', async () => {

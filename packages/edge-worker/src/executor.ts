@@ -105,7 +105,7 @@ export class Executor {
     if (spans === undefined) return await this.#attempt(task, limits, undefined)
     // Its parent is looked up within the limits of the attempt: a database that does not answer is no reason to go beyond them.
     const span = await Promise.race([spans.begin(task), limits.cutOff])
-    if ('ok' in span) return await this.#attempt(task, limits, undefined)
+    if ('ok' in span) return this.#outcomeOf(task, limits, span, this.#now())
     const outcome = await this.#attempt(task, limits, span)
     endTaskSpan(span, outcome)
     return outcome
@@ -114,6 +114,10 @@ export class Executor {
   async #attempt(task: ClaimedWork, limits: AttemptLimits, span: OpenSpan | undefined): Promise<TaskOutcome> {
     const startedAt = this.#now()
     const ended = await Promise.race([this.#invoke(task, limits, span), limits.cutOff])
+    return this.#outcomeOf(task, limits, ended, startedAt)
+  }
+
+  #outcomeOf(task: ClaimedWork, limits: AttemptLimits, ended: Ended, startedAt: number): TaskOutcome {
     limits.end()
     if (limits.isLost) return { kind: 'lost' }
     const durationMs = Math.round(this.#now() - startedAt)

@@ -46,6 +46,7 @@ export class ReplacedHandlersSql implements HandlersSql {
   /** Those that are replaced and not yet ended. */
   readonly #old = new Set<Client>()
   #lent = 0
+  #isClosed = false
   #idleTimer: ReturnType<typeof setTimeout> | undefined
 
   /**
@@ -115,6 +116,8 @@ export class ReplacedHandlersSql implements HandlersSql {
   }
 
   async close(timeoutMs: number): Promise<void> {
+    this.#isClosed = true
+    for (const wake of this.#waiting.splice(0)) wake()
     clearTimeout(this.#idleTimer)
     const clients = [...this.#old, ...this.#openSessions, ...(this.#current === undefined ? [] : [this.#current])]
     this.#current = undefined
@@ -129,6 +132,7 @@ export class ReplacedHandlersSql implements HandlersSql {
 
   #use(): Client {
     if (this.#current !== undefined) return this.#current
+    if (this.#isClosed) throw connectionsEnded()
     const client: Client = {
       sql: this.#open({
         max: this.#max,
@@ -161,6 +165,7 @@ export class ReplacedHandlersSql implements HandlersSql {
 
   async #takeSession(): Promise<Session> {
     for (;;) {
+      if (this.#isClosed) throw connectionsEnded()
       const session = this.#sessions.pop()
       if (session !== undefined) return session
       if (this.#openSessions.size < this.#max) return this.#newSession()
@@ -270,6 +275,10 @@ function onFirstUse(lend: () => LentSql): LentSql {
   }
 }
 
+function connectionsEnded(): Error {
+  return Object.assign(new Error('The connections of this attempt were closed.'), { code: 'CONNECTION_ENDED' })
+}
+
 type Types = Record<string, postgres.PostgresType>
 type ClientOptions = Pick<postgres.Options<Types>, 'max' | 'onclose' | 'types'>
 type Session = HandlersSession
@@ -296,6 +305,7 @@ class Loan {
   readonly #sessions: Sessions | undefined
   readonly #lost: () => void
   #pending = 0
+  #isOver = false
 
   /** @param lost called when a query fails since its connection is lost, before anything else is sent */
   constructor(client: () => Sql, sessions: Sessions | undefined, lost: () => void = () => {}) {
@@ -325,6 +335,7 @@ class Loan {
   }
 
   end(): void {
+    this.#isOver = true
     for (const giveBack of [...this.#kept]) giveBack()
     this.#kept.clear()
   }
@@ -367,7 +378,7 @@ class Loan {
     if (sessions === undefined)
       return await this.#counted((this.#client().begin as Callable)(...args) as Promise<unknown>)
     const [options, work] = args.length === 2 ? args : ['', args[0]]
-    const session = await sessions.take()
+    const session = await this.#takeSession(sessions)
     let isOver = false
     const giveBack = () => {
       if (this.#kept.delete(giveBack)) sessions.give(session, isOver)
@@ -380,6 +391,14 @@ class Loan {
       isOver = true
       giveBack()
     }
+  }
+
+  /** The attempt may end while it waits: then nothing is begun for it. */
+  async #takeSession(sessions: Sessions): Promise<Session> {
+    const session = await sessions.take()
+    if (!this.#isOver) return session
+    sessions.give(session, true)
+    throw connectionsEnded()
   }
 
   async #reserve(): Promise<ReservedSql> {
@@ -397,7 +416,7 @@ class Loan {
   }
 
   async #reserveSession(sessions: Sessions): Promise<ReservedSql> {
-    const session = await sessions.take()
+    const session = await this.#takeSession(sessions)
     let isReleased = false
     const giveBack = () => {
       // Left behind in whatever state, it is of no use to others.

@@ -180,6 +180,44 @@ describe('an attempt', () => {
     other.lent.giveBack()
   })
 
+  test.each(['begin', 'reserve'] as const)(
+    'that ends while its %s waits for a connection begins nothing when there is one',
+    async (call) => {
+      const { lend } = attempt()
+      const [holder, late] = [lend(), lend()]
+      const held = await holder.lent.sql.reserve()
+      const worked: string[] = []
+      const work = async () => void worked.push('late')
+      const waiting = (call === 'begin' ? late.lent.sql.begin(work) : late.lent.sql.reserve().then(work)).then(
+        () => 'done',
+        (error: { code?: string }) => error.code,
+      )
+      late.timeout()
+      late.lent.giveBack()
+      held.release()
+      expect(await waiting).toBe('CONNECTION_ENDED')
+      expect(worked).toEqual([])
+      expect(await lend().lent.sql.begin((tx) => tx`select 1 as n`)).toEqual([{ n: 1 }])
+    },
+  )
+
+  test('of a worker that has closed its connections opens none, and does not wait for one', async () => {
+    const { lend } = attempt()
+    const { sql: left } = lend().lent
+    const held = await lend().lent.sql.reserve()
+    const codeOf = (call: () => Promise<unknown>) =>
+      (async () => await call())().then(
+        () => 'done',
+        (error: { code?: string }) => error.code,
+      )
+    const waiting = codeOf(() => left.begin((tx) => tx`select 1`))
+    await opened.at(-1)!.close(0)
+    held.release()
+    expect(await waiting).toBe('CONNECTION_ENDED')
+    expect(await codeOf(() => left`select 1`)).toBe('CONNECTION_ENDED')
+    expect(await codeOf(() => left.begin((tx) => tx`select 1`))).toBe('CONNECTION_ENDED')
+  })
+
   test('that ends ctx.sql ends it for nobody', async () => {
     const { lend } = attempt()
     const { lent } = lend()
