@@ -1,5 +1,11 @@
 import { type Clock, systemClock } from '../engine/clock.ts'
-import { CONTACT_INTERVAL_MS, LEASE_TTL_MS, MAX_RUNNER_LOSSES, SWEEP_INTERVAL_MS } from '../numbers.ts'
+import {
+  CONTACT_INTERVAL_MS,
+  LEASE_HEARTBEAT_MS,
+  LEASE_TTL_MS,
+  MAX_RUNNER_LOSSES,
+  SWEEP_INTERVAL_MS,
+} from '../numbers.ts'
 import type { RunQueue, SweptRun } from '../state-adapter.ts'
 import { RepeatingTask } from './repeating-task.ts'
 import type { Service } from './service.ts'
@@ -12,6 +18,7 @@ export interface LeaseSweepOptions {
   readonly onSwept: (runs: readonly SweptRun[]) => void
   readonly onFailure: (error: unknown) => void
   readonly clock?: Clock
+  /** Default: 30 s, or, with its own contact, 10 s. */
   readonly intervalMs?: number
   readonly leaseTtlMs?: number
 }
@@ -19,13 +26,16 @@ export interface LeaseSweepOptions {
 /**
  * Finds the runs of lost runners, and the waits that are over: once at boot and then every 30 s. Any process may do it, several
  * at once; what one of them found the others do not. After the store was away, and at the boot of a process that cannot know
- * whether it was, live runners come first: no lease is judged before the store has answered for half a lease.
+ * whether it was, live runners come first: no lease is judged before the store has answered for half a lease. Where nothing else of
+ * the process calls the store, the sweep comes as often as leases are renewed: an outage that falls between two sweeps is too short
+ * for a lease to run out.
  */
 export class LeaseSweep implements Service {
   readonly #task: RepeatingTask
 
   constructor(options: LeaseSweepOptions) {
-    const { adapter, onSwept, onFailure, clock = systemClock, intervalMs = SWEEP_INTERVAL_MS } = options
+    const { adapter, onSwept, onFailure, clock = systemClock } = options
+    const intervalMs = options.intervalMs ?? (options.contact === undefined ? LEASE_HEARTBEAT_MS : SWEEP_INTERVAL_MS)
     const ttlMs = options.leaseTtlMs ?? LEASE_TTL_MS
     const contact =
       options.contact ?? new StoreContact(clock, { settleMs: ttlMs / 2, isRemote: adapter.isRemote ?? false })
