@@ -70,6 +70,24 @@ test('what the warm tier does not take stays in the outbox, whole and in order',
   expect(await one.drain(LIMIT, none)).toHaveLength(before)
 })
 
+test('what takes longer than a drainer that hangs is waited for is applied all the same, as long as the drainer lives', async () => {
+  const patient = new PostgresMirrorSource(
+    openDatabase(parseDatabaseUrl(database.url), { applicationName: 'patient mirror', connections: 3 }),
+    200,
+  )
+  await writeRun()
+  const applied = await patient.drain(LIMIT, async () => {
+    const old = () => database.sql`
+      select from pg_stat_activity
+      where application_name = 'patient mirror' and clock_timestamp() - xact_start > interval '1 second'`
+    await expect.poll(async () => (await old()).length).toBe(1)
+    return []
+  })
+  expect(applied.length).toBeGreaterThan(0)
+  expect(await unapplied()).toBe(0)
+  await patient.close()
+})
+
 test('a run that one drainer has taken is left alone by the other, with all that comes to it meanwhile', async () => {
   const [taken, free] = [await writeRun(), randomUUID()]
   const [reached, release] = [deferred(), deferred()]

@@ -1,4 +1,4 @@
-import type { Database } from '@starflow/core'
+import type { Database, Sql } from '@starflow/core'
 import type { MirroredRun, RunSnapshot } from '../../mirror/live-run.ts'
 import type {
   MirrorChange,
@@ -35,10 +35,15 @@ interface SnapshotRow {
  */
 export class PostgresMirrorSource implements MirrorSource {
   readonly #sql: Database
+  readonly #patienceMs: number
 
-  /** @param sql with three connections or more: one drains, the others are for what is read meanwhile. Ended by `close`. */
-  constructor(sql: Database) {
+  /**
+   * @param sql with three connections or more: one drains, the others are for what is read meanwhile. Ended by `close`.
+   * @param patienceMs after which what this process has taken is given back when it hangs
+   */
+  constructor(sql: Database, patienceMs = DRAIN_PATIENCE_MS) {
     this.#sql = sql
+    this.#patienceMs = patienceMs
   }
 
   async drain(
@@ -46,8 +51,8 @@ export class PostgresMirrorSource implements MirrorSource {
     apply: (changes: readonly MirrorChange[]) => Promise<readonly RefusedChange[]>,
   ): Promise<readonly MirrorChange[]> {
     return await this.#sql.begin(async (sql) => {
-      // What was taken is given back when the warm tier does not answer, also when this process hangs.
-      await sql`select set_config('idle_in_transaction_session_timeout', ${String(DRAIN_PATIENCE_MS)}, true)`
+      // What was taken is given back when this process hangs; each call to the warm tier has a limit.
+      await sql`select set_config('idle_in_transaction_session_timeout', ${String(this.#patienceMs)}, true)`
       const rows = await sql<ChangeRow[]>`
         select id::text, run_id, kind, payload, to_jsonb(created_at) #>> '{}' as created_at
         from starflow.take_outbox(${limit.runs}, ${limit.changes})`
@@ -55,10 +60,22 @@ export class PostgresMirrorSource implements MirrorSource {
         ...{ id, runId: run_id, kind, payload, createdAt: created_at },
       }))
       if (changes.length === 0) return changes
-      for (const { id, reason } of await apply(changes)) await sql`select starflow.refuse_outbox(${id}, ${reason})`
+      for (const { id, reason } of await this.#keepingOpen(sql, () => apply(changes)))
+        await sql`select starflow.refuse_outbox(${id}, ${reason})`
       await sql`select starflow.mark_outbox_applied(${changes.map(({ id }) => id)}::bigint[])`
       return changes
     })
+  }
+
+  /** Finding the refused among many takes a call for each half: the transaction is idle meanwhile, and not given up. */
+  async #keepingOpen<T>(transaction: Sql, work: () => Promise<T>): Promise<T> {
+    // A failure fails the transaction, which says so by itself.
+    const ping = setInterval(() => void transaction`select`.catch(() => {}), this.#patienceMs / 3)
+    try {
+      return await work()
+    } finally {
+      clearInterval(ping)
+    }
   }
 
   async lag({ warnMs, pageMs }: { readonly warnMs: number; readonly pageMs: number }): Promise<MirrorLag> {
