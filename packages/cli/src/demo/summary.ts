@@ -61,10 +61,14 @@ export async function readRunFacts(sql: Sql, flowSlug: string, runIds: readonly 
       select
         step_slug,
         count(*) as tasks,
-        sum(attempts_count - attempts_forgiven) as attempts,
+        -- Those that were given back before their handler began are none.
+        sum(attempts_count - (
+          select count(*) from pgflow.task_attempts a
+          where a.run_id = t.run_id and a.step_slug = t.step_slug and a.task_index = t.task_index and a.reason = 'released'
+        ))::integer as attempts,
         percentile_cont(array[0.5, 0.95]) within group (order by extract(epoch from started_at - queued_at) * 1000)
           filter (where started_at is not null) as waits
-      from pgflow.step_tasks
+      from pgflow.step_tasks t
       where run_id = any(${runIds as string[]}::uuid[])
       group by step_slug
     )
