@@ -44,7 +44,7 @@ export const DRAIN_TIMEOUT_MS = 300_000
 export const SESSION_COLLECTION_INTERVAL_MS = 600_000
 /** How often a drainer looks for writes that the warm tier has not. */
 export const DRAIN_INTERVAL_MS = 250
-/** A batch that takes longer has failed; its changes are taken again. */
+/** After so long what a drainer that hangs had taken is given back. */
 export const DRAIN_PATIENCE_MS = 15_000
 /** Runs and changes that a drainer takes at once, at most. */
 export const DRAIN_BATCH_RUNS = 50

@@ -174,9 +174,9 @@ export class StepProgress {
     this.stalled.clear()
     for (const [index, task] of this.tasks.entries()) {
       task.forgiven = task.attempts
-      if (task.status === 'queued' && task.attempts > 0) this.#queueAgain(index, Math.max(atMs, task.dueAtMs))
-      else if (task.status === 'taken' || (task.status !== 'completed' && task.attempts > 0))
-        this.#queueAgain(index, atMs)
+      const isFresh = task.status === 'queued' && task.attempts === 0
+      if (isFresh || task.status === 'completed') continue
+      this.#queueAgain(index, task.status === 'queued' ? Math.max(atMs, task.dueAtMs) : atMs)
     }
     this.remainingTasks = this.tasks.filter((task) => task.status !== 'completed').length
   }

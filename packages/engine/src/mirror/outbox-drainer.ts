@@ -1,6 +1,6 @@
 import { isStarflowError } from '@starflow/errors'
 import { type Clock, systemClock } from '../engine/clock.ts'
-import { DRAIN_BATCH_CHANGES, DRAIN_BATCH_RUNS, DRAIN_INTERVAL_MS, DRAIN_PATIENCE_MS } from '../numbers.ts'
+import { DRAIN_BATCH_CHANGES, DRAIN_BATCH_RUNS, DRAIN_INTERVAL_MS } from '../numbers.ts'
 import { ENDED_STATUSES } from '../run-record.ts'
 import { RepeatingTask } from '../runner/repeating-task.ts'
 import { failureParts } from '../runner/runner-events.ts'
@@ -32,7 +32,8 @@ export class OutboxDrainer implements Service {
     const { clock = systemClock, intervalMs = DRAIN_INTERVAL_MS, onEvent } = options
     this.#options = options
     this.#task = new RepeatingTask({
-      ...{ clock, intervalMs, patienceMs: DRAIN_PATIENCE_MS },
+      // Each of its calls has a limit; how many there are depends on how many changes are refused.
+      ...{ clock, intervalMs },
       once: () => this.#drainBatch(),
       onFailure: (error) => onEvent({ level: 'warn', event: 'mirror.drain_failed', ...failureParts(error) }),
     })
