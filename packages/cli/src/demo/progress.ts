@@ -53,12 +53,8 @@ export async function readProgress(
         count(*) filter (where status = 'queued') as queued,
         count(*) filter (where status = 'started') as in_flight,
         count(*) filter (where status not in ('queued', 'started')) as done,
-        -- Those that were given back before their handler began are none.
-        sum(attempts_count - (
-          select count(*) from pgflow.task_attempts a
-          where a.run_id = t.run_id and a.step_slug = t.step_slug and a.task_index = t.task_index and a.reason = 'released'
-        ))::integer as attempts
-      from pgflow.step_tasks t
+        sum(attempts_count)::integer as attempts
+      from pgflow.step_tasks
       where run_id = any(${runIds as string[]}::uuid[])
       group by step_slug
     ),
