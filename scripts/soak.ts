@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openDatabase, parseDatabaseUrl, type Sql } from '@starflow/core'
 import { textTable } from '../packages/cli/src/output/text-table.ts'
 import { randomFrom } from '../tests/support/random.ts'
-import { DISTURBANCES, disturb, restoreEverything } from './soak/disturbances.ts'
+import { DISTURBANCES, disturb, FLOWS, restoreEverything } from './soak/disturbances.ts'
 import { takeIn } from './soak/intake.ts'
 import { judge, type Outcome, openWork } from './soak/outcome.ts'
 import { parseSoakOptions, SOAK_HELP, type SoakOptions } from './soak/soak-options.ts'
@@ -33,7 +33,7 @@ async function soak(options: SoakOptions): Promise<Soak> {
   const platform = await startSoakPlatform({ keep: options.keep, note })
   const { databaseUrl } = platform.starflow.platform
   const sql = openDatabase(parseDatabaseUrl(databaseUrl), { applicationName: 'soak', connections: 4, prepare: false })
-  const done = new Tally(['runs started', ...Object.keys(DISTURBANCES)])
+  const done = new Tally(Object.keys(DISTURBANCES))
   const accepted = new Set<string>()
   const handMade = new Set<string>()
   try {
@@ -74,7 +74,7 @@ async function soak(options: SoakOptions): Promise<Soak> {
 
 /** Until every flow is there: starts before would be refused. */
 async function compiled(sql: Sql): Promise<void> {
-  while ((await sql`select from pgflow.flows`).length < 4) await sleep(100)
+  while ((await sql`select from pgflow.flows`).length < FLOWS.length) await sleep(100)
 }
 
 /** A connection that was cut before is seen now, once for each. */

@@ -5,8 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '@starflow/core'
 import { fence, restore } from '@starflow/core/operations'
 import pg from 'pg'
+import type { FlakyProxy } from '../../tests/support/flaky-proxy.ts'
 import { ROOT } from '../repository.ts'
 import type { Poison } from './flows/soak-poison.ts'
+import { startRuns } from './intake.ts'
 import type { SoakPlatform } from './soak-platform.ts'
 import type { Tally } from './tally.ts'
 
@@ -32,11 +34,12 @@ interface Disturbance {
 const PAUSE_MS = 1_500
 /** Under this name functions are fenced. */
 const FENCED_BY = 'soak'
-const FLOWS = ['soakShapes', 'soakEffects', 'soakPlain', 'soakPoison'] as const
+export const FLOWS = ['soakShapes', 'soakEffects', 'soakPlain', 'soakPoison'] as const
 /** In turn. The last takes minutes to be told from the innocent ones beside it, so that a short soak is spared it. */
 const POISONS: readonly Poison[] = ['rejection', 'timer', 'loop']
-/** Of Postgres, while they are exhausted. */
+/** More than Postgres gives: only so that asking for more ends. */
 const MAX_CONNECTIONS = 500
+const CONNECT_TIMEOUT_MS = 10_000
 const STARFLOW = join(ROOT, 'packages/cli/bin/starflow.mjs')
 
 const below = (random: () => number, limit: number) => Math.floor(random() * limit)
@@ -146,50 +149,27 @@ export const DISTURBANCES: Readonly<Record<string, Disturbance>> = {
       const pid = oneOf(random, pids)
       if (pid === undefined) return
       // Past the timeouts of the flows, and into a transaction as often as not.
-      await stopped(pid, 1_000 + 6_000 * random())
+      await stopAndContinue(pid, 1_000 + 6_000 * random())
       tally.add('workers stopped and continued')
     },
   },
-  'links reset': {
-    lots: 3,
-    async disturb({ platform: { network }, tally }) {
-      network.reset()
-      tally.add('links reset')
-    },
-  },
+  'links reset': { lots: 3, disturb: (scene) => onNetwork(scene, 'links reset', (network) => network.reset()) },
   'links gone silent for good': {
     lots: 2,
-    async disturb({ platform: { network }, tally }) {
-      network.freeze()
-      tally.add('links gone silent for good')
-    },
+    disturb: (scene) => onNetwork(scene, 'links gone silent for good', (network) => network.freeze()),
   },
   'networks silent for a while': {
     lots: 2,
-    async disturb({ platform: { network }, random, tally }) {
-      network.goSilent()
-      await sleep(1_000 + 8_000 * random())
-      network.restore()
-      tally.add('networks silent for a while')
-    },
+    disturb: (scene) => onNetwork(scene, 'networks silent for a while', (network) => network.goSilent(), 9_000),
   },
   'networks slow for a while': {
     lots: 2,
-    async disturb({ platform: { network }, random, tally }) {
-      network.delay(20 + 300 * random())
-      await sleep(1_000 + 4_000 * random())
-      network.delay(0)
-      tally.add('networks slow for a while')
-    },
+    disturb: (scene) =>
+      onNetwork(scene, 'networks slow for a while', (network) => network.delay(20 + 300 * scene.random()), 5_000),
   },
   'networks away for a while': {
     lots: 2,
-    async disturb({ platform: { network }, random, tally }) {
-      network.cut()
-      await sleep(500 + 4_000 * random())
-      network.restore()
-      tally.add('networks away for a while')
-    },
+    disturb: (scene) => onNetwork(scene, 'networks away for a while', (network) => network.cut(), 4_500),
   },
   'runs held by a transaction': {
     lots: 2,
@@ -208,7 +188,10 @@ export const DISTURBANCES: Readonly<Record<string, Disturbance>> = {
       const others: pg.Client[] = []
       try {
         while (others.length < MAX_CONNECTIONS) {
-          const client = new pg.Client(platform.starflow.platform.databaseUrl)
+          const client = new pg.Client({
+            connectionString: platform.starflow.platform.databaseUrl,
+            connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+          })
           client.on('error', () => {})
           await client.connect()
           others.push(client)
@@ -226,14 +209,8 @@ export const DISTURBANCES: Readonly<Record<string, Disturbance>> = {
   'poisoned tasks': {
     lots: 1,
     async disturb({ sql, tally, accepted }) {
-      const inputs = [
-        { poison: POISONS[tally.count('poisoned tasks') % POISONS.length] },
-        { poison: null },
-        { poison: null },
-      ]
-      const runs = await sql<{ run_id: string }[]>`
-        select run_id from pgflow.start_flows('soakPoison', ${JSON.stringify(inputs)}::text::jsonb)`
-      for (const run of runs) accepted.add(run.run_id)
+      const poison = POISONS[tally.count('poisoned tasks') % POISONS.length]!
+      await startRuns(sql, accepted, 'soakPoison', [{ poison }, { poison: null }, { poison: null }])
       tally.add('poisoned tasks')
     },
   },
@@ -246,7 +223,27 @@ export const DISTURBANCES: Readonly<Record<string, Disturbance>> = {
   },
 }
 
-async function stopped(pid: number, ms: number): Promise<void> {
+/** Does it, and undoes it after at most `forMs`, if that is given. */
+async function onNetwork(
+  { platform: { network }, random, tally }: Scene,
+  name: string,
+  act: (network: FlakyProxy) => void,
+  forMs?: number,
+): Promise<void> {
+  act(network)
+  if (forMs !== undefined) {
+    await sleep(forMs * (0.1 + 0.9 * random()))
+    heal(network)
+  }
+  tally.add(name)
+}
+
+function heal(network: FlakyProxy): void {
+  network.restore()
+  network.delay(0)
+}
+
+async function stopAndContinue(pid: number, ms: number): Promise<void> {
   process.kill(pid, 'SIGSTOP')
   await sleep(ms)
   try {
@@ -288,7 +285,6 @@ export async function disturb(scene: Scene, stopped: AbortSignal): Promise<void>
 
 /** Undoes what may still be in force. Lifts also the fence of a rollout that was killed and not run again. */
 export async function restoreEverything({ platform, sql }: Pick<Scene, 'platform' | 'sql'>): Promise<void> {
-  platform.network.restore()
-  platform.network.delay(0)
+  heal(platform.network)
   await restore(sql, platform.starflow.functions, { force: true })
 }

@@ -9,6 +9,18 @@ import type { Tally } from './tally.ts'
 /** About so long between two batches of starts. */
 const REST_MS = 700
 
+/** @param accepted gets the ids, once the start is answered */
+export async function startRuns(
+  sql: Sql,
+  accepted: Set<string>,
+  flowSlug: string,
+  inputs: readonly Json[],
+): Promise<void> {
+  const runs = await sql<{ run_id: string }[]>`
+    select run_id from pgflow.start_flows(${flowSlug}, ${JSON.stringify(inputs)}::text::jsonb)`
+  for (const run of runs) accepted.add(run.run_id)
+}
+
 /**
  * Starts runs of all flows in a steady stream, until it is told to stop; adds the ids of those that were accepted. A start that finds
  * no database is given up.
@@ -33,10 +45,7 @@ export async function takeIn(
     ]
     for (const [flowSlug, inputs] of starts) {
       try {
-        const runs = await sql<{ run_id: string }[]>`
-          select run_id from pgflow.start_flows(${flowSlug}, ${JSON.stringify(inputs)}::text::jsonb)`
-        for (const run of runs) accepted.add(run.run_id)
-        tally.add('runs started', runs.length)
+        await startRuns(sql, accepted, flowSlug, inputs)
       } catch {
         tally.add('starts refused by a lost connection')
       }

@@ -39,7 +39,10 @@ export async function startSoakPlatform(options: {
   const parent = join(ROOT, '.test-projects')
   mkdirSync(parent, { recursive: true })
   const projectDir = mkdtempSync(join(parent, 'soak-'))
-  const remove = () => {
+  let databaseUrl = ''
+  const network = await flakyProxy(() => databaseUrl)
+  const remove = async () => {
+    await network.close()
     if (!options.keep) rmSync(projectDir, { recursive: true, force: true })
   }
   try {
@@ -56,9 +59,8 @@ export async function startSoakPlatform(options: {
     const dataDir = join(projectDir, '.starflow/dev')
     // Started once before, since the password of a new database comes with it, and functions get it with their start.
     const first = await startStarflowPlatform({ dataDir, functionsDir })
-    let { databaseUrl } = first.platform
+    databaseUrl = first.platform.databaseUrl
     await first.dispose()
-    const network = await flakyProxy(() => databaseUrl)
     const starflow = await startStarflowPlatform({
       dataDir,
       functionsDir,
@@ -81,8 +83,7 @@ export async function startSoakPlatform(options: {
       await nodeWorker.end()
       await starflow.dispose().catch((error: unknown) => options.note(`The platform did not end well: ${error}`))
       await postgres.stop()
-      await network.close()
-      remove()
+      await remove()
     }
     return {
       starflow,
@@ -96,7 +97,7 @@ export async function startSoakPlatform(options: {
       },
     }
   } catch (error) {
-    remove()
+    await remove()
     throw error
   }
 }

@@ -4,7 +4,6 @@ import { connect, createServer, type Socket } from 'node:net'
 export interface FlakyProxy {
   /** The database's URL through this proxy. */
   readonly url: string
-  readonly port: number
   /** Resets every connection (the client sees ECONNRESET). */
   reset(): void
   /** Resets every connection as soon as its client sends `text`; once. */
@@ -44,14 +43,22 @@ export async function flakyProxy(databaseUrl: string | (() => string)): Promise<
     connections++
     clients.add(client)
     if (isSilent) frozen.add(client)
-    /** Later, in order. */
-    const pass = (to: Socket, data: Buffer) => {
-      if (frozen.has(client)) return
-      if (delayMs === 0) to.write(data)
-      else setTimeout(() => frozen.has(client) || to.destroyed || to.write(data), delayMs)
+    /** Later, in order, also where the delay is over meanwhile. */
+    const passTo = (to: Socket) => {
+      const late: Buffer[] = []
+      return (data: Buffer) => {
+        if (frozen.has(client)) return
+        if (delayMs === 0 && late.length === 0) return void to.write(data)
+        late.push(data)
+        setTimeout(() => {
+          const next = late.shift()!
+          if (!frozen.has(client) && !to.destroyed) to.write(next)
+        }, delayMs)
+      }
     }
     const target = targetUrl()
     const upstream = connect(Number(target.port), target.hostname)
+    const [toServer, toClient] = [passTo(upstream), passTo(client)]
     let stopped: typeof stop
     client.on('data', (data) => {
       if (stopped === undefined && stop !== undefined && data.includes(stop.text)) {
@@ -65,10 +72,10 @@ export async function flakyProxy(databaseUrl: string | (() => string)): Promise<
         client.resetAndDestroy()
         return
       }
-      pass(upstream, data)
+      toServer(data)
     })
     upstream.on('data', (data) => {
-      if (stopped === undefined) pass(client, data)
+      if (stopped === undefined) toClient(data)
       else stopped.tell()
     })
     for (const [one, other] of [
@@ -95,7 +102,6 @@ export async function flakyProxy(databaseUrl: string | (() => string)): Promise<
       url.port = String(address.port)
       return url.href
     },
-    port: address.port,
     reset,
     resetAt: (text) => {
       trigger = text
