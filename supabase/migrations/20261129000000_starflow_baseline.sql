@@ -70,7 +70,8 @@ begin
            array(select distinct p.proname::text from pg_proc p where p.pronamespace = 'pgflow'::regnamespace and p.prosecdef
                  and has_function_privilege(r.oid, p.oid, 'execute')) as calls
     from pg_roles r
-    where not r.rolsuper and r.rolname !~ '^pg_' and r.oid <> (select n.nspowner from pg_namespace n where n.nspname = 'pgflow')
+    -- The owner's privileges, and those of roles that are in the owner's, come with the new schema.
+    where not r.rolsuper and r.rolname !~ '^pg_' and not pg_has_role(r.oid, (select n.nspowner from pg_namespace n where n.nspname = 'pgflow'), 'usage')
       and has_schema_privilege(r.oid, 'pgflow', 'usage');
   alter schema pgflow rename to pgflow_released;
 end $$;
@@ -182,7 +183,7 @@ begin
   if pgflow.get_setting('test_clock') = 'on' then
     return current_setting('pgflow.test_now')::timestamptz;
   end if;
-  return now();
+  return statement_timestamp();
 end $$;
 
 -- 10_foundation/clock.sql
@@ -192,9 +193,9 @@ returns timestamptz
 language sql stable
 as $$
   select case when nullif(current_setting('pgflow.test_now', true), '') is null
-              then pg_catalog.now() else pgflow._test_clock() end
+              then pg_catalog.statement_timestamp() else pgflow._test_clock() end
 $$;
-comment on function pgflow.clock() is 'The one source of time: the start of the transaction, or a test''s instant while the setting test_clock is on.';
+comment on function pgflow.clock() is 'The one source of time: the arrival of the statement, so that what a long transaction does last is not dated to its start; or a test''s instant while the setting test_clock is on.';
 
 -- 10_foundation/get_setting.sql
 create function pgflow.get_setting(key text)

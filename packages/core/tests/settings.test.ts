@@ -124,7 +124,7 @@ describe('the clock', () => {
 
   test('is that of the database, although a test has set an instant, while test_clock is off', async () => {
     const client = database.connect({ settings })
-    expect(await client`select pgflow.clock() = now() as is_now`).toEqual([{ is_now: true }])
+    expect(await client`select pgflow.clock() = statement_timestamp() as is_now`).toEqual([{ is_now: true }])
     await client.end()
   })
 
@@ -134,6 +134,6 @@ describe('the clock', () => {
     const [row] = await client<[{ clock: Date }]>`select pgflow.clock() as clock`
     await client.end()
     expect(row.clock.toISOString()).toBe('2001-02-03T04:05:06.000Z')
-    expect(await sql`select pgflow.clock() = now() as is_now`).toEqual([{ is_now: true }])
+    expect(await sql`select pgflow.clock() = statement_timestamp() as is_now`).toEqual([{ is_now: true }])
   })
 })

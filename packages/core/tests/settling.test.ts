@@ -433,3 +433,21 @@ test('two connections that settle the same runs in opposite order do not deadloc
   expect(settled.flat().every((row) => row.accepted)).toBe(true)
   expect(await sql`select from pgflow.runs where flow_slug = ${flow.slug} and status = 'completed'`).toHaveLength(40)
 })
+
+test('what a long transaction settles at its end is dated to its end, and so is what it starts', async () => {
+  const flow = await compile()
+  const [runId] = await flow.start({})
+  const [task] = await flow.claim('a')
+  await sql.begin(async (tx) => {
+    await tx`select pg_sleep(0.3)`
+    await new StarflowSql(tx as unknown as typeof sql).settleTasks(flow.workerId, [completed(task!, 1)])
+  })
+  const [times] = await sql`
+    select a.completed_at - a.started_at >= interval '0.3 s' as lasted, t.completed_at >= a.completed_at as settled,
+           b.started_at >= a.completed_at as ordered
+    from pgflow.step_states a
+    join pgflow.step_tasks t on t.run_id = a.run_id and t.step_slug = a.step_slug
+    join pgflow.step_states b on b.run_id = a.run_id and b.step_slug = 'b'
+    where a.run_id = ${runId!} and a.step_slug = 'a'`
+  expect(times).toEqual({ lasted: true, settled: true, ordered: true })
+})

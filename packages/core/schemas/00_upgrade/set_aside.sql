@@ -65,7 +65,8 @@ begin
            array(select distinct p.proname::text from pg_proc p where p.pronamespace = 'pgflow'::regnamespace and p.prosecdef
                  and has_function_privilege(r.oid, p.oid, 'execute')) as calls
     from pg_roles r
-    where not r.rolsuper and r.rolname !~ '^pg_' and r.oid <> (select n.nspowner from pg_namespace n where n.nspname = 'pgflow')
+    -- The owner's privileges, and those of roles that are in the owner's, come with the new schema.
+    where not r.rolsuper and r.rolname !~ '^pg_' and not pg_has_role(r.oid, (select n.nspowner from pg_namespace n where n.nspname = 'pgflow'), 'usage')
       and has_schema_privilege(r.oid, 'pgflow', 'usage');
   alter schema pgflow rename to pgflow_released;
 end $$;

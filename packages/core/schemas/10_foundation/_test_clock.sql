@@ -8,5 +8,5 @@ begin
   if pgflow.get_setting('test_clock') = 'on' then
     return current_setting('pgflow.test_now')::timestamptz;
   end if;
-  return now();
+  return statement_timestamp();
 end $$;
