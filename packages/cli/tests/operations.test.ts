@@ -514,11 +514,11 @@ describe('starflow doctor', () => {
       {
         status: 'ok',
         message: expect.stringMatching(
-          /^3 workers of 2 enabled functions: 12 connections × 2 = 24 of 200 .* As --connections says\.$/,
+          /^3 workers of 2 enabled functions: 9 connections × 2 = 18 of 200 .* As --connections says\.$/,
         ),
       },
     ])
-    expect((await findings('--connections', '40')).of('connections')).toMatchObject([{ status: 'warning' }])
+    expect((await findings('--connections', '60')).of('connections')).toMatchObject([{ status: 'warning' }])
   })
 
   test('finds uncovered work, failing starts, halted and long fenced functions, foreign messages and stuck runs', async () => {

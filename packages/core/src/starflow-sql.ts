@@ -127,7 +127,8 @@ export class StarflowSql {
   async lookAround(): Promise<{
     missingFunctions: readonly string[]
     maxConnections: number
-    workers: number
+    /** Of each enabled function, how many workers it has. */
+    workers: readonly number[]
     /** Ids of types and of their arrays, for a client that reads arrays of all of them. */
     arrayTypes: readonly (readonly [type: number, array: number])[]
   }> {
@@ -137,7 +138,7 @@ export class StarflowSql {
       types: args.map(([, type]) => type),
     }))
     const [row] = await this.#sql<
-      [{ missing: string[]; max_connections: number; workers: number; array_types: [number, number][] }]
+      [{ missing: string[]; max_connections: number; workers: number[]; array_types: [number, number][] }]
     >`
       select
         (select coalesce(jsonb_agg(e.name), '[]') from jsonb_to_recordset(${JSON.stringify(expected)}::text::jsonb) e(name text, args text[], types text[])
@@ -148,8 +149,9 @@ export class StarflowSql {
                select from unnest(e.args, e.types) with ordinality a(arg, type, place)
                where p.proargnames[a.place] is distinct from a.arg or p.proargtypes[a.place - 1] is distinct from to_regtype(a.type)))) as missing,
         current_setting('max_connections')::integer as max_connections,
-        (select count(*)::integer from pgflow.worker_function_queues q
-         join pgflow.worker_functions f on f.function_name = q.function_name where f.enabled and q.enabled) as workers,
+        (select coalesce(jsonb_agg(f.workers), '[]') from (
+           select count(*) as workers from pgflow.worker_function_queues q
+           join pgflow.worker_functions f on f.function_name = q.function_name where f.enabled and q.enabled group by f.function_name) f) as workers,
         (select jsonb_agg(jsonb_build_array(e.oid::bigint, e.typarray::bigint)) from pg_catalog.pg_type e
          join pg_catalog.pg_type a on a.oid = e.typarray where a.typcategory = 'A') as array_types`
     return {

@@ -16,6 +16,8 @@ export const CLAIM_BEATS_AFTER_MS = 3500
 /** How long a heartbeat waits behind a slow poll before it is also sent on another connection. */
 export const HEARTBEAT_HEDGE_MS = 2000
 
+/** Connections that carry the calls of the workers of one isolate or process, however many these are. */
+export const MAX_OWN_CONNECTIONS = 4
 /** A connection for such a heartbeat is closed when it had nothing to do for so long. */
 export const SPARE_IDLE_MS = 20_000
 /** The connections of `ctx.sql` are closed when no handler has used it for so long. */

@@ -15,8 +15,8 @@ export interface Started {
   readonly queueName: string
   readonly state: WorkerState
   readonly maxConnections: number
-  /** Workers that the database knows, this one among them. */
-  readonly workers: number
+  /** Of each enabled function that the database knows, how many workers it has. */
+  readonly workers: readonly number[]
   readonly arrayTypes: readonly (readonly [type: number, array: number])[]
 }
 
@@ -33,7 +33,7 @@ export async function startUp(options: StartupOptions): Promise<Started> {
     if (missingFunctions.length > 0) throw missingFunctionsError(missingFunctions)
     const queueName = await open()
     const state = await sql.registerWorker({ workerId, queueName, functionName, startMode, executionId })
-    return { queueName, state, maxConnections, workers: Math.max(workers, 1), arrayTypes }
+    return { queueName, state, maxConnections, workers, arrayTypes }
   } catch (error) {
     throw isMissingSchema(error) ? notMigrated(error) : error
   }

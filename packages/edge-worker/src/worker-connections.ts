@@ -5,6 +5,7 @@ import {
   type Sql as CoreSql,
   type Database,
   type DatabaseAddress,
+  type DatabaseOptions,
   openDatabase,
   parseDatabaseUrl,
 } from '@starflow/core'
@@ -14,9 +15,9 @@ import { GivenHandlersSql, type HandlersSql, RefusedHandlersSql, ReplacedHandler
 import { SPARE_IDLE_MS } from './numbers.ts'
 import type { WorkerConnection } from './worker-config.ts'
 
-/** The database connections of one worker. */
+/** The database connections of one worker, or of several that share them. */
 export interface WorkerConnections {
-  /** One connection, the worker's own: polls and heartbeats. Handlers cannot hold it. */
+  /** Of the workers themselves: polls and heartbeats. Handlers cannot hold them. */
   readonly own: Database
   /** One more for a heartbeat that a slow poll holds up, opened for it; undefined when `maxPgConnections` leaves it none. */
   readonly spare: Database | undefined
@@ -31,30 +32,27 @@ export interface WorkerConnections {
 export interface ConnectionLimits {
   /** How long a call of the worker's own may take. Default 30 s. */
   readonly callTimeoutMs?: number
+  /** How many connections carry the workers' own calls. Default 1. */
+  readonly ownConnections?: number
   readonly connectTimeoutMs?: number
   readonly onTimeout?: (timeout: StarflowError) => void
 }
 
-/** Opens the connections of a worker: one for its calls, one more for a heartbeat, and `maxPgConnections - 1` for handlers (see HandlersSql). */
+/** Opens connections: `ownConnections` for the workers' calls, one more for a heartbeat, and `maxPgConnections - 1` for handlers (see HandlersSql). */
 export function openConnections(
   source: WorkerConnection & { readonly databaseUrl: string | undefined },
   maxPgConnections: number,
   applicationName: string,
-  limits: ConnectionLimits = {},
+  { ownConnections = 1, ...limits }: ConnectionLimits = {},
 ): WorkerConnections {
   const name = applicationName.slice(0, 63)
   const given = source.sql
   const address = given === undefined ? addressOf(source) : givenAddress(given)
   const prepare = given === undefined ? !address.isTransactionPooler : given.options.prepare !== false
-  const open = (idleTimeoutMs?: number) =>
-    openDatabase(address, {
-      ...limits,
-      ...(idleTimeoutMs === undefined ? {} : { idleTimeoutMs }),
-      applicationName: name,
-      prepare,
-    })
-  const own = open()
-  const spare = maxPgConnections > 1 ? open(SPARE_IDLE_MS) : undefined
+  const open = (options: Partial<DatabaseOptions>) =>
+    openDatabase(address, { ...limits, ...options, applicationName: name, prepare })
+  const own = open({ connections: ownConnections })
+  const spare = maxPgConnections > 1 ? open({ idleTimeoutMs: SPARE_IDLE_MS }) : undefined
   const handlers = handlersSql(given, address, { connections: maxPgConnections - 1, prepare, name })
   return {
     own,

@@ -7,6 +7,7 @@ import { CLAIMING_PART_OF_LIFE, FENCED_RETRY_MS, START_RETRY_MAX_MS, START_RETRY
 import type { Platform } from './platform.ts'
 import { RefusedRequests } from './refused-requests.ts'
 import { isAuthorised } from './request-auth.ts'
+import { type ConnectionSource, isSameSource, SharedConnections } from './shared-connections.ts'
 import { Sleeper } from './sleeper.ts'
 import { Solitude } from './solitude.ts'
 import { checkStepTimeouts } from './step-timeout-check.ts'
@@ -59,6 +60,7 @@ export class WorkerFunction {
   #isServing = false
   readonly #sleeper = new Sleeper()
   readonly #solitude = new Solitude()
+  readonly #connections: SharedConnections
   readonly #refusals: RefusedRequests
   #shutdownReason: string | undefined
   #runningWorkers = 0
@@ -69,6 +71,7 @@ export class WorkerFunction {
     this.#environment = readEnvironment(options.platform.env)
     this.#executionId = this.#environment.executionId ?? crypto.randomUUID()
     this.#supabase = new LazySupabaseClient(this.#environment)
+    this.#connections = new SharedConnections(options.open ?? openConnections)
     this.#refusals = new RefusedRequests(this.#environment, (event) => this.#log(event))
   }
 
@@ -210,8 +213,8 @@ export class WorkerFunction {
 
   async #startWorker(entry: Registration, functionName: string): Promise<WorkerAnswer> {
     const { platform, connect, logger, newWorkerId = () => crypto.randomUUID() } = this.#options
-    const { subscription, settings, connection } = entry
-    const connections = this.#open(connection, settings.maxPgConnections, functionName)
+    const { subscription, settings } = entry
+    const connections = this.#open(entry, functionName)
     const worker = new Worker({
       workerId: entry.fencedWorkerId ?? newWorkerId(),
       announcesFence: entry.fencedWorkerId === undefined,
@@ -256,18 +259,22 @@ export class WorkerFunction {
   }
 
   /** Connects nothing yet; refuses an environment in which it never could. */
-  #open(connection: WorkerConnection, maxPgConnections: number, functionName: string): WorkerConnections {
-    const { platform, open = openConnections } = this.#options
-    const { databaseUrl } = this.#environment
+  #open(entry: Registration, functionName: string): WorkerConnections {
     try {
-      requireEnvironment(this.#environment, needsOf(connection, platform.startMode))
-      return open({ ...connection, databaseUrl }, maxPgConnections, `starflow ${functionName}`, {
+      requireEnvironment(this.#environment, needsOf(entry.connection, this.#options.platform.startMode))
+      const source = this.#sourceOf(entry)
+      const workers = [...this.#registrations.values()].filter((other) => isSameSource(source, this.#sourceOf(other)))
+      return this.#connections.lend(source, workers.length, `starflow ${functionName}`, {
         onTimeout: ({ message }) => this.#log({ level: 'warn', event: 'database.timeout', reason: message }),
       })
     } catch (error) {
       this.#log({ level: 'error', event: 'worker.start_failed', ...errorParts(error) })
       throw error
     }
+  }
+
+  #sourceOf({ connection, settings: { maxPgConnections } }: Registration): ConnectionSource {
+    return { connection, databaseUrl: this.#environment.databaseUrl, maxPgConnections }
   }
 
   #isPastClaiming(): boolean {

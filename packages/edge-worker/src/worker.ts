@@ -11,6 +11,7 @@ import { Lifecycle, type LifecycleState } from './lifecycle.ts'
 import { CLAIMING_PART_OF_LIFE, FAREWELL_MS, MAX_TIMER_MS, SHUTDOWN_GRACE_MS } from './numbers.ts'
 import type { Platform } from './platform.ts'
 import { Poller } from './poller.ts'
+import { connectionsOf } from './shared-connections.ts'
 import type { Solitude } from './solitude.ts'
 import { type Started, startUp } from './startup.ts'
 import type { Subscription } from './subscription.ts'
@@ -219,7 +220,13 @@ export class Worker {
       send: (usage) => sql.reportUsage(workerId, usage),
       onFailure: (error) => this.#emit({ level: 'warn', event: 'usage.unreported', reason: databaseReason(error) }),
     })
-    const connectionsNeeded = workers * settings.maxPgConnections * 2
+    // A worker that is replaced finishes beside its successor.
+    const connectionsNeeded =
+      2 *
+      (workers.length === 0 ? [1] : workers).reduce(
+        (sum, count) => sum + connectionsOf(count, settings.maxPgConnections),
+        0,
+      )
     this.#emit({
       level: 'info',
       event: 'worker.started',

@@ -67,13 +67,24 @@ export async function readConnectionBudget(sql: Sql, settings: ConnectionSetting
   const [limits] = await sql<[{ max: number; reserved: number }]>`
     select current_setting('max_connections')::integer as max,
            current_setting('superuser_reserved_connections')::integer as reserved`
-  // A function that has never started a worker is most likely named like its queue, with the number of the instance.
-  const queues = workers.map(({ functionName, queueName }) => queueName ?? functionName.replace(/-\d+$/, ''))
+  const { connectionsOf } = await import('@starflow/edge-worker')
+  const functions = new Map<string, Map<number, number>>()
+  const assumed = new Set<string>()
+  for (const { functionName, queueName } of workers) {
+    // A function that has never started a worker is most likely named like its queue, with the number of the instance.
+    const queue = queueName ?? functionName.replace(/-\d+$/, '')
+    const setting = settings.byQueue.get(queue)
+    if (setting === undefined) assumed.add(queue)
+    const max = setting ?? settings.otherwise
+    const alike = functions.get(functionName) ?? new Map<number, number>()
+    functions.set(functionName, alike.set(max, (alike.get(max) ?? 0) + 1))
+  }
+  const shared = [...functions.values()].flatMap((alike) => [...alike])
   return {
-    functions: new Set(workers.map(({ functionName }) => functionName)).size,
+    functions: functions.size,
     workers: workers.length,
-    connections: queues.reduce((sum, queue) => sum + (settings.byQueue.get(queue) ?? settings.otherwise), 0),
-    assumed: settings.byQueue.size === 0 ? [] : [...new Set(queues)].filter((queue) => !settings.byQueue.has(queue)),
+    connections: shared.reduce((sum, [max, count]) => sum + connectionsOf(count, max), 0),
+    assumed: settings.byQueue.size === 0 ? [] : [...assumed],
     ...limits,
   }
 }

@@ -22,7 +22,7 @@ export function addDoctorCommand(program: Command, outputFor: OutputFor): void {
       .description('Look for what is missing or wrong in a database; exit code 1 when there is a problem.')
       .option(
         '--connections <number>',
-        'connections of each worker (default: what the flow modules of this project set, else 4)',
+        'maxPgConnections of every worker (default: what the flow modules of this project set, else 4)',
         wholeNumber,
       ),
   ).action((options: DoctorCommandOptions) => runDoctor(options, outputFor(options)))

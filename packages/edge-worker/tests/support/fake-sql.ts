@@ -74,7 +74,7 @@ export class FakeSql implements WorkerSql {
   }
 
   async lookAround() {
-    return { missingFunctions: [], maxConnections: 100, workers: 1, arrayTypes: [] }
+    return { missingFunctions: [], maxConnections: 100, workers: [1], arrayTypes: [] }
   }
 
   async registerWorker(worker: Parameters<WorkerSql['registerWorker']>[0]) {

@@ -40,7 +40,17 @@ export function workerFunctionOn(
   definition: AnyFlow | StepQueuedFlow<AnyFlow>,
   { stepSlug, ...options }: FunctionOptions & { stepSlug?: string } = {},
 ): RunningFunction {
-  return functionOn(databaseUrl, subscriptionOf(definition, stepSlug), options)
+  return functionOn(databaseUrl, [subscriptionOf(definition, stepSlug)], options)
+}
+
+/** The same for all steps of a flow with step queues, as a grouped function hosts them. */
+export function groupedFunctionOn(
+  databaseUrl: string,
+  definition: StepQueuedFlow<AnyFlow>,
+  options: FunctionOptions = {},
+): RunningFunction {
+  const subscriptions = definition.flow.stepOrder.map((stepSlug) => subscriptionOf(definition, stepSlug))
+  return functionOn(databaseUrl, subscriptions, options)
 }
 
 /** The same for a queue without a flow. */
@@ -49,10 +59,14 @@ export function queueWorkerOn(
   handler: AnyQueueHandler,
   { queueName, retry, timeout, ...options }: FunctionOptions & QueueOptions,
 ): RunningFunction {
-  return functionOn(databaseUrl, queueSubscriptionOf(handler, { queueName, retry, timeout }), options)
+  return functionOn(databaseUrl, [queueSubscriptionOf(handler, { queueName, retry, timeout })], options)
 }
 
-function functionOn(databaseUrl: string, subscription: Subscription, options: FunctionOptions): RunningFunction {
+function functionOn(
+  databaseUrl: string,
+  subscriptions: readonly Subscription[],
+  options: FunctionOptions,
+): RunningFunction {
   const { functionName = `fn_${crypto.randomUUID()}`, platform: platformOptions, callTimeoutMs, ...config } = options
   const platform = testPlatform({
     ...platformOptions,
@@ -76,7 +90,7 @@ function functionOn(databaseUrl: string, subscription: Subscription, options: Fu
     },
   })
   const { settings, connection } = resolveWorkerConfig(config)
-  workerFunction.add(subscription, settings, connection)
+  for (const subscription of subscriptions) workerFunction.add(subscription, settings, connection)
   return {
     events,
     async ask() {
