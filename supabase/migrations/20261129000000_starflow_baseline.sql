@@ -1206,7 +1206,7 @@ begin
   if v_accepted is not null then
     select array_agg(u.message_id) filter (where u.status = 'completed'),
            array_agg(u.message_id order by u.message_id) filter (where u.status in ('retry', 'released')),
-           array_agg(case u.status when 'retry' then greatest(u.retry_delay, 0) else 0 end order by u.message_id)
+           array_agg(greatest(coalesce(u.retry_delay, 0), 0) order by u.message_id)
              filter (where u.status in ('retry', 'released'))
     into v_ended, v_ids, v_delays
     from jsonb_to_recordset(v_accepted) u(message_id bigint, status text, retry_delay integer);
@@ -1405,7 +1405,7 @@ begin
     from pgmq.read(settle_and_read.queue_name, visibility_timeout, qty) m;
 end $$;
 comment on function pgflow.settle_and_read(uuid, text, jsonb, integer, integer) is
-  'For workers of queues without a flow. Reports: [{message_id, read_count, status: completed|retry|dead|released, retry_delay (s), error_message, error: {name, stack}}]. Rows by kind: claimed; refused (with its reason); worker (reason: why nothing was read).';
+  'For workers of queues without a flow. Reports: [{message_id, read_count, status: completed|retry|dead|released, retry_delay (s; of retry and released), error_message, error: {name, stack}}]. Rows by kind: claimed; refused (with its reason); worker (reason: why nothing was read).';
 
 -- 40_run/00_types.sql
 create type pgflow.claimed_task as (
@@ -1423,7 +1423,7 @@ create type pgflow._refused_report as (
 -- A report as it is worked on: what the worker said, what was wrong with it, and then the task row that it ended.
 create type pgflow._report as (
   run_id uuid, step_slug text, task_index integer, attempt integer, status text, output jsonb, error_message text,
-  error_name text, error_stack text, retry_delay integer, permanent boolean, problem text
+  error_name text, error_stack text, retry_delay integer, permanent boolean, forgiven boolean, problem text
 );
 create type pgflow._ended_task as (
   flow_slug text, run_id uuid, step_slug text, task_index integer, queue_name text, message_id bigint, output jsonb,
@@ -2292,6 +2292,8 @@ end $$;
 -- Ends attempts as failed: the task goes back to its queue after its delay (parked until then, if that is long), or ends when the error is permanent or its
 -- budget (attempts_count - attempts_forgiven) is used up. accepted: every task whose report counted; exhausted: those
 -- that ended. The caller holds the runs.
+-- A forgiven attempt failed through the platform (its database connection), not through its handler: it does not count, ten times a task
+-- at most, after which an outage has lasted for three minutes. A task with one attempt never runs twice.
 create function pgflow._fail_attempts(
   p_worker_id uuid, p_reports pgflow._report[], out accepted pgflow._ended_task[], out exhausted pgflow._ended_task[])
 language plpgsql
@@ -2305,14 +2307,18 @@ begin
   with failing as (
     select distinct on (t.run_id, t.step_slug, t.task_index)
            t.run_id, t.step_slug, t.task_index, t.message_id, u.error_message, u.error_name, u.error_stack,
-           u.permanent or t.attempts_count - t.attempts_forgiven >= coalesce(s.opt_max_attempts, f.opt_max_attempts) as is_final,
-           least(v_cap, coalesce(u.retry_delay, least(
-             coalesce(s.opt_max_delay, f.opt_max_delay),
-             pgflow.calculate_retry_delay(coalesce(s.opt_base_delay, f.opt_base_delay), t.attempts_count - t.attempts_forgiven)))) as delay
+           p.is_forgiven,
+           u.permanent or (not p.is_forgiven and t.attempts_count - t.attempts_forgiven >= o.max_attempts) as is_final,
+           least(v_cap, case when p.is_forgiven then least(30, pgflow.calculate_retry_delay(1, t.attempts_forgiven)) else
+             coalesce(u.retry_delay, least(
+               coalesce(s.opt_max_delay, f.opt_max_delay),
+               pgflow.calculate_retry_delay(coalesce(s.opt_base_delay, f.opt_base_delay), t.attempts_count - t.attempts_forgiven))) end) as delay
     from unnest(p_reports) u
     join pgflow.step_tasks t on t.run_id = u.run_id and t.step_slug = u.step_slug and t.task_index = u.task_index
     join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
     join pgflow.flows f on f.flow_slug = t.flow_slug
+    cross join lateral (select coalesce(s.opt_max_attempts, f.opt_max_attempts) as max_attempts) o
+    cross join lateral (select u.forgiven and o.max_attempts > 1 and t.attempts_forgiven < 10 as is_forgiven) p
     where u.status = 'failed' and u.problem is null and t.status = 'started'
       and (p_worker_id is null or (t.attempts_count = u.attempt and t.last_worker_id = p_worker_id))
       and (select r.status from pgflow.runs r where r.run_id = t.run_id) = 'started'
@@ -2322,6 +2328,7 @@ begin
   ), changed as (
     update pgflow.step_tasks t set
       status = case when f.is_final then 'failed' else 'queued' end,
+      attempts_forgiven = t.attempts_forgiven + f.is_forgiven::integer,
       failed_at = case when f.is_final then greatest(v_now, t.queued_at, t.started_at) end,
       error_message = f.error_message,
       due_at = case when not f.is_final and f.delay > 0 then clock_timestamp() + make_interval(secs => f.delay) end,
@@ -2647,13 +2654,13 @@ begin
     select array_agg(row(
         e.run_id, e.step_slug, e.task_index, e.attempt, e.status, e.output::jsonb, e.error_message, e.error ->> 'name',
         e.error ->> 'stack', case when e.retry_delay >= 0 then least(e.retry_delay, 2147483647)::integer end,
-        coalesce(e.permanent, false),
+        coalesce(e.permanent, false), coalesce(e.forgiven, false),
         case when e.run_id is null or e.step_slug is null or e.task_index is null then 'malformed'
              when e.status is null or e.status not in ('completed', 'failed') then 'unknown status' end)::pgflow._report)
     into v_parsed
     from jsonb_to_recordset(p_reports) as e(
       run_id uuid, step_slug text, task_index integer, attempt integer, status text, output text, error_message text,
-      error jsonb, retry_delay numeric, permanent boolean);
+      error jsonb, retry_delay numeric, permanent boolean, forgiven boolean);
     return v_parsed;
   exception when data_exception or program_limit_exceeded then
     if jsonb_array_length(p_reports) = 1 then
@@ -2663,6 +2670,7 @@ begin
         from jsonb_to_record(v_element) as e(run_id uuid, step_slug text, task_index integer, attempt integer);
         v_one.status := 'failed';
         v_one.permanent := false;
+        v_one.forgiven := false;
         v_one.error_message := left(format('The report of this attempt cannot be stored: %s', sqlerrm), 2000);
         v_one.error_name := 'InvalidOutputError';
       exception when data_exception then
@@ -2749,7 +2757,7 @@ begin
       select u.ordinal, u.run_id, u.step_slug, u.task_index, u.attempt, u.status, u.problem,
              row_number() over (partition by u.run_id, u.step_slug, u.task_index, u.attempt, u.status order by u.ordinal) as repetition
       from unnest(p_reports) with ordinality
-        u(run_id, step_slug, task_index, attempt, status, output, error_message, error_name, error_stack, retry_delay, permanent, problem, ordinal)
+        u(run_id, step_slug, task_index, attempt, status, output, error_message, error_name, error_stack, retry_delay, permanent, forgiven, problem, ordinal)
     )
     select u.ordinal, u.run_id, u.step_slug, u.task_index,
            case when u.problem is not null then u.problem
@@ -3885,12 +3893,12 @@ begin
   return query
     select u.run_id, u.step_slug, u.task_index, r.reason is null, r.reason
     from unnest(pgflow._parse_reports(reports)) with ordinality
-      u(run_id, step_slug, task_index, attempt, status, output, error_message, error_name, error_stack, retry_delay, permanent, problem, ordinal)
+      u(run_id, step_slug, task_index, attempt, status, output, error_message, error_name, error_stack, retry_delay, permanent, forgiven, problem, ordinal)
     left join unnest(v_refused) r on r.ordinal = u.ordinal
     order by u.ordinal;
 end $$;
 comment on function pgflow.settle_tasks(uuid, jsonb) is
-  'Reports the outcome of many attempts of many runs: [{run_id, step_slug, task_index, attempt, status: completed|failed, output (JSON text), error_message, error: {name, stack}, retry_delay (s), permanent}]. One row per report: accepted, or the reason why not.';
+  'Reports the outcome of many attempts of many runs: [{run_id, step_slug, task_index, attempt, status: completed|failed, output (JSON text), error_message, error: {name, stack}, retry_delay (s), permanent, forgiven}]. forgiven: the platform failed, not the handler; the attempt does not count, ten times a task at most, unless the step has one attempt. One row per report: accepted, or the reason why not.';
 
 -- 40_run/start_flow.sql
 -- Definer, so that a trigger of a signed-in person's may start a run; it is then theirs.

@@ -19,10 +19,12 @@ export interface ClaimedMessage extends MessageIdentity {
   readonly headers: Json | null
 }
 
-/** What becomes of a message: archived, tried again, moved to the dead letters, or given back unstarted. */
+/** What becomes of a message: archived, tried again, moved to the dead letters, or given back so that the read does not count. */
 export type MessageReport = MessageIdentity &
   (
-    | { readonly status: 'completed' | 'released' }
+    | { readonly status: 'completed' }
+    /** Default of the delay: 0. */
+    | { readonly status: 'released'; readonly retryDelaySeconds?: number }
     | { readonly status: 'retry'; readonly retryDelaySeconds: number }
     | {
         readonly status: 'dead'
@@ -44,7 +46,7 @@ export function messageReportsJson(reports: readonly MessageReport[]): string {
       message_id: report.messageId,
       read_count: report.attempt,
       status: report.status,
-      ...(report.status === 'retry' ? { retry_delay: report.retryDelaySeconds } : {}),
+      ...('retryDelaySeconds' in report ? { retry_delay: report.retryDelaySeconds } : {}),
       ...(report.status === 'dead'
         ? {
             error_message: storableText(report.errorMessage),

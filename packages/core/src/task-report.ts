@@ -20,6 +20,8 @@ export type TaskReport = TaskIdentity &
         readonly retryDelaySeconds?: number
         /** No further attempt, whatever is left of the budget. */
         readonly permanent?: boolean
+        /** The platform failed, not the handler: the attempt does not count, within a bound. Default false. */
+        readonly forgiven?: boolean
       }
   )
 
@@ -55,6 +57,7 @@ export function reportsJson(reports: readonly TaskReport[]): string {
             error: { name: storableText(report.error?.name), stack: storableText(report.error?.stack) },
             retry_delay: report.retryDelaySeconds,
             permanent: report.permanent,
+            forgiven: report.forgiven,
           }),
     })),
   )

@@ -248,3 +248,25 @@ test('fail_task on a task that is queued has no effect, on its visibility neithe
   expect(row).toMatchObject({ status: 'queued', attempts_count: 0, error_message: null })
   expect(await flow.hidden('a')).toEqual([0])
 })
+
+describe('an attempt that the platform failed', () => {
+  test('does not count ten times, comes again after 1 s to 30 s, and counts from then on', async () => {
+    const flow = await compile({ a: {} }, { baseDelay: 0, maxAttempts: 2 })
+    const run = await flow.start({})
+    const delays: unknown[] = []
+    for (let attempt = 1; attempt <= 10; attempt++) delays.push(await failOnce(flow, { forgiven: true }))
+    expect(delays).toEqual([1, 2, 4, 8, 16, 30, 30, 30, 30, 30])
+    expect(await failOnce(flow, { forgiven: true })).toBe(0)
+    await failOnce(flow, { forgiven: true })
+    expect(
+      await sql`select status, attempts_count, attempts_forgiven from pgflow.step_tasks where run_id = ${run}`,
+    ).toEqual([{ status: 'failed', attempts_count: 12, attempts_forgiven: 10 }])
+  })
+
+  test('was the only one of a step with one attempt', async () => {
+    const flow = await compile({ a: {} }, { maxAttempts: 1 })
+    const run = await flow.start({})
+    await failOnce(flow, { forgiven: true })
+    expect(await sql`select status from pgflow.step_tasks where run_id = ${run}`).toEqual([{ status: 'failed' }])
+  })
+})

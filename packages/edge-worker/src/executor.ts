@@ -2,6 +2,7 @@ import type { DescribedError } from '@starflow/errors'
 import { type HandlerScope, inHandlerScope, type OpenSpan, strayFailure, strayLog } from '@starflow/tracing'
 import type { WorkerEventBody } from './events.ts'
 import { LOST_LOOK_INTERVAL_MS, MAX_TIMER_MS, TIMEOUT_GRACE_MS } from './numbers.ts'
+import { isCausedBy } from './platform-failure.ts'
 import { completedOutcome, failedOutcome, releaseOutcome, type TaskOutcome } from './task-outcome.ts'
 import { endTaskSpan, type TaskSpans } from './task-span.ts'
 import { SettledInTransaction } from './transactional-step.ts'
@@ -173,6 +174,7 @@ export class Executor {
         errorName: outcome.report.error?.name ?? 'Error',
         durationMs,
         permanent: outcome.report.permanent ?? false,
+        ...(outcome.report.forgiven === true ? { forgiven: true } : {}),
         errorMessage: outcome.report.errorMessage,
       })
     }
@@ -268,15 +270,5 @@ function handlerOf(task: ClaimedWork): string {
  * is thrown by fetch; timers wrap it as a cause.
  */
 function isOurShutdown(thrown: unknown, signal: AbortSignal): boolean {
-  if (!signal.aborted) return false
-  try {
-    let current: unknown = thrown
-    for (let depth = 0; depth < 5 && typeof current === 'object' && current !== null; depth++) {
-      if (current === signal.reason) return true
-      current = (current as { cause?: unknown }).cause
-    }
-  } catch {
-    // An error that cannot be read is not our reason.
-  }
-  return false
+  return signal.aborted && isCausedBy(thrown, (error) => error === signal.reason)
 }

@@ -4,6 +4,7 @@ import type postgres from 'postgres'
 import type { ReservedSql, Sql, TransactionSql } from 'postgres'
 import { type HandlersSession, inHandlersTransaction, reservedSession } from './handlers-session.ts'
 import { HANDLERS_IDLE_MS, HANDLERS_LAST_CALLS_MS, HANDLERS_LOST_MS } from './numbers.ts'
+import { markPlatformFailure } from './platform-failure.ts'
 import { WorkerShutdownError } from './worker-shutdown-error.ts'
 
 /** `ctx.sql` of one attempt, until it is given back. */
@@ -97,6 +98,8 @@ export class ReplacedHandlersSql implements HandlersSql {
       // A handler has a grace to end in; what it leaves open is ended when it is given back, or with the worker.
       if (signal.reason instanceof WorkerShutdownError) return
       if (loan.isWaiting) for (const client of used) this.#replace(client)
+      // It waited for a connection that others have: what it had the time for is not known.
+      if (loan.isStarved) markPlatformFailure(signal.reason)
       loan.end()
       leave()
     }
@@ -189,6 +192,7 @@ export class ReplacedHandlersSql implements HandlersSql {
         // Also when it was ended here. From now on nothing is sent on it.
         onclose: () => {
           loss ??= Object.assign(new Error('The connection to the database was lost.'), { code: 'CONNECTION_CLOSED' })
+          markPlatformFailure(loss)
           lose(loss)
           this.#dropSession(session)
         },
@@ -297,6 +301,13 @@ interface Client {
 
 type Callable = (...args: unknown[]) => unknown
 
+/** Whether a connection was lost, or not to be had; the error is the platform's then, wherever the handler lets it go. */
+function noteLoss(error: unknown): boolean {
+  const isLoss = isConnectionLoss(error)
+  if (isLoss) markPlatformFailure(error)
+  return isLoss
+}
+
 /** One attempt's view of the client of the moment. Ending it ends nothing. */
 class Loan {
   readonly sql: Sql
@@ -305,6 +316,7 @@ class Loan {
   readonly #sessions: Sessions | undefined
   readonly #lost: () => void
   #pending = 0
+  #starving = 0
   #isOver = false
 
   /** @param lost called when a query fails since its connection is lost, before anything else is sent */
@@ -334,6 +346,11 @@ class Loan {
     return this.#pending > 0 || this.#kept.size > 0
   }
 
+  /** It waits for a connection of its own, and all of them are in use. */
+  get isStarved(): boolean {
+    return this.#starving > 0
+  }
+
   end(): void {
     this.#isOver = true
     for (const giveBack of [...this.#kept]) giveBack()
@@ -356,7 +373,7 @@ class Loan {
         }
         void then.call(query, answered, (error: unknown) => {
           answered()
-          if (isConnectionLoss(error)) this.#lost()
+          if (noteLoss(error)) this.#lost()
         })
       }
       return then.call(query, onAnswer, onError) as never
@@ -368,6 +385,9 @@ class Loan {
     this.#pending++
     try {
       return await call
+    } catch (error) {
+      noteLoss(error)
+      throw error
     } finally {
       this.#pending--
     }
@@ -386,6 +406,9 @@ class Loan {
     this.#kept.add(giveBack)
     try {
       return await inHandlersTransaction(session, work as (tx: TransactionSql) => unknown, String(options))
+    } catch (error) {
+      noteLoss(error)
+      throw error
     } finally {
       // Committed or rolled back; a lost connection tells so by itself.
       isOver = true
@@ -395,7 +418,8 @@ class Loan {
 
   /** The attempt may end while it waits: then nothing is begun for it. */
   async #takeSession(sessions: Sessions): Promise<Session> {
-    const session = await sessions.take()
+    this.#starving++
+    const session = await sessions.take().finally(() => this.#starving--)
     if (!this.#isOver) return session
     sessions.give(session, true)
     throw connectionsEnded()

@@ -91,6 +91,11 @@ export const DEFAULT_RETRY_MAX_DELAY_SECONDS = 300
 /** One day. */
 export const MAX_RETRY_DELAY_SECONDS = 86_400
 
+/** Attempts of one message that the platform failed, and that do not count: after so many an outage has lasted for three minutes. */
+export const MAX_FORGIVEN = 10
+/** Longest delay after such an attempt; it doubles from 1 s. */
+export const FORGIVEN_MAX_DELAY_SECONDS = 30
+
 /** How long a queue worker hides a message at a time, in seconds; while its handler runs it does so again and again. */
 export const DEFAULT_VISIBILITY_SECONDS = 10
 /** Which part of the visibility passes before it is extended. */

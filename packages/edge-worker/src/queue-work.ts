@@ -1,7 +1,7 @@
 import { StarflowError } from '@starflow/errors'
 import { databaseReason } from './database-reason.ts'
 import { exactInput } from './exact-input.ts'
-import { EXTEND_AFTER_PART } from './numbers.ts'
+import { EXTEND_AFTER_PART, FORGIVEN_MAX_DELAY_SECONDS, MAX_FORGIVEN } from './numbers.ts'
 import { abandonedMessageError, retryDelay } from './retry-policy.ts'
 import type { QueueSubscription } from './subscription.ts'
 import { messageContext } from './task-context.ts'
@@ -156,12 +156,19 @@ export class QueueWork implements Work {
   /** A retry where one is left, else the end. `chosenDelay`: the handler's own, which adds no attempt. */
   #failed(
     identity: MessageIdentity,
-    failure: Pick<AttemptReport & { status: 'failed' }, 'errorMessage' | 'error' | 'permanent'>,
+    failure: Pick<AttemptReport & { status: 'failed' }, 'errorMessage' | 'error' | 'permanent' | 'forgiven'>,
     chosenDelay?: number,
   ): MessageReport {
     const { retry } = this.#subscription
     const held = this.#held.get(keyOf(identity))
-    const ruled = retryDelay(retry, countedAttempt({ ...identity, forgivenCount: held?.forgivenCount ?? 0 }))
+    const forgivenCount = held?.forgivenCount ?? 0
+    if (failure.forgiven === true && retry.limit > 0 && forgivenCount < MAX_FORGIVEN)
+      return {
+        ...identity,
+        status: 'released',
+        retryDelaySeconds: Math.min(2 ** forgivenCount, FORGIVEN_MAX_DELAY_SECONDS),
+      }
+    const ruled = retryDelay(retry, countedAttempt({ ...identity, forgivenCount }))
     if (ruled === undefined || failure.permanent === true) {
       const { errorMessage, error } = failure
       return { ...identity, status: 'dead', errorMessage, ...(error === undefined ? {} : { error }) }

@@ -1,5 +1,6 @@
 import { isNonRetryableError, retryDelaySeconds } from '@starflow/dsl'
 import { type DescribedError, describeError } from '@starflow/errors'
+import { isPlatformFailure } from './platform-failure.ts'
 import { attemptOf, type WorkIdentity } from './work-identity.ts'
 
 /** What a worker says of an attempt that has ended. */
@@ -14,6 +15,8 @@ export type AttemptReport = WorkIdentity &
         readonly retryDelaySeconds?: number
         /** No further attempt, whatever is left of the budget. */
         readonly permanent?: boolean
+        /** The platform failed, not the handler: the attempt does not count, within a bound. */
+        readonly forgiven?: boolean
       }
   )
 
@@ -43,7 +46,7 @@ export function failedOutcome(work: WorkIdentity, thrown: unknown, error = descr
     report: {
       ...failedReport(work, error),
       ...(chosenDelay === undefined ? {} : { retryDelaySeconds: chosenDelay }),
-      ...(isNonRetryableError(thrown) ? { permanent: true } : {}),
+      ...(isNonRetryableError(thrown) ? { permanent: true } : isPlatformFailure(thrown) ? { forgiven: true } : {}),
     },
   }
 }

@@ -29,7 +29,7 @@ begin
   if v_accepted is not null then
     select array_agg(u.message_id) filter (where u.status = 'completed'),
            array_agg(u.message_id order by u.message_id) filter (where u.status in ('retry', 'released')),
-           array_agg(case u.status when 'retry' then greatest(u.retry_delay, 0) else 0 end order by u.message_id)
+           array_agg(greatest(coalesce(u.retry_delay, 0), 0) order by u.message_id)
              filter (where u.status in ('retry', 'released'))
     into v_ended, v_ids, v_delays
     from jsonb_to_recordset(v_accepted) u(message_id bigint, status text, retry_delay integer);

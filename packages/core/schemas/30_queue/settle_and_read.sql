@@ -32,4 +32,4 @@ begin
     from pgmq.read(settle_and_read.queue_name, visibility_timeout, qty) m;
 end $$;
 comment on function pgflow.settle_and_read(uuid, text, jsonb, integer, integer) is
-  'For workers of queues without a flow. Reports: [{message_id, read_count, status: completed|retry|dead|released, retry_delay (s), error_message, error: {name, stack}}]. Rows by kind: claimed; refused (with its reason); worker (reason: why nothing was read).';
+  'For workers of queues without a flow. Reports: [{message_id, read_count, status: completed|retry|dead|released, retry_delay (s; of retry and released), error_message, error: {name, stack}}]. Rows by kind: claimed; refused (with its reason); worker (reason: why nothing was read).';

@@ -13,7 +13,7 @@ create type pgflow._refused_report as (
 -- A report as it is worked on: what the worker said, what was wrong with it, and then the task row that it ended.
 create type pgflow._report as (
   run_id uuid, step_slug text, task_index integer, attempt integer, status text, output jsonb, error_message text,
-  error_name text, error_stack text, retry_delay integer, permanent boolean, problem text
+  error_name text, error_stack text, retry_delay integer, permanent boolean, forgiven boolean, problem text
 );
 create type pgflow._ended_task as (
   flow_slug text, run_id uuid, step_slug text, task_index integer, queue_name text, message_id bigint, output jsonb,

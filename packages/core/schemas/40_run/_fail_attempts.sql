@@ -1,6 +1,8 @@
 -- Ends attempts as failed: the task goes back to its queue after its delay (parked until then, if that is long), or ends when the error is permanent or its
 -- budget (attempts_count - attempts_forgiven) is used up. accepted: every task whose report counted; exhausted: those
 -- that ended. The caller holds the runs.
+-- A forgiven attempt failed through the platform (its database connection), not through its handler: it does not count, ten times a task
+-- at most, after which an outage has lasted for three minutes. A task with one attempt never runs twice.
 create function pgflow._fail_attempts(
   p_worker_id uuid, p_reports pgflow._report[], out accepted pgflow._ended_task[], out exhausted pgflow._ended_task[])
 language plpgsql
@@ -14,14 +16,18 @@ begin
   with failing as (
     select distinct on (t.run_id, t.step_slug, t.task_index)
            t.run_id, t.step_slug, t.task_index, t.message_id, u.error_message, u.error_name, u.error_stack,
-           u.permanent or t.attempts_count - t.attempts_forgiven >= coalesce(s.opt_max_attempts, f.opt_max_attempts) as is_final,
-           least(v_cap, coalesce(u.retry_delay, least(
-             coalesce(s.opt_max_delay, f.opt_max_delay),
-             pgflow.calculate_retry_delay(coalesce(s.opt_base_delay, f.opt_base_delay), t.attempts_count - t.attempts_forgiven)))) as delay
+           p.is_forgiven,
+           u.permanent or (not p.is_forgiven and t.attempts_count - t.attempts_forgiven >= o.max_attempts) as is_final,
+           least(v_cap, case when p.is_forgiven then least(30, pgflow.calculate_retry_delay(1, t.attempts_forgiven)) else
+             coalesce(u.retry_delay, least(
+               coalesce(s.opt_max_delay, f.opt_max_delay),
+               pgflow.calculate_retry_delay(coalesce(s.opt_base_delay, f.opt_base_delay), t.attempts_count - t.attempts_forgiven))) end) as delay
     from unnest(p_reports) u
     join pgflow.step_tasks t on t.run_id = u.run_id and t.step_slug = u.step_slug and t.task_index = u.task_index
     join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug
     join pgflow.flows f on f.flow_slug = t.flow_slug
+    cross join lateral (select coalesce(s.opt_max_attempts, f.opt_max_attempts) as max_attempts) o
+    cross join lateral (select u.forgiven and o.max_attempts > 1 and t.attempts_forgiven < 10 as is_forgiven) p
     where u.status = 'failed' and u.problem is null and t.status = 'started'
       and (p_worker_id is null or (t.attempts_count = u.attempt and t.last_worker_id = p_worker_id))
       and (select r.status from pgflow.runs r where r.run_id = t.run_id) = 'started'
@@ -31,6 +37,7 @@ begin
   ), changed as (
     update pgflow.step_tasks t set
       status = case when f.is_final then 'failed' else 'queued' end,
+      attempts_forgiven = t.attempts_forgiven + f.is_forgiven::integer,
       failed_at = case when f.is_final then greatest(v_now, t.queued_at, t.started_at) end,
       error_message = f.error_message,
       due_at = case when not f.is_final and f.delay > 0 then clock_timestamp() + make_interval(secs => f.delay) end,

@@ -13,7 +13,7 @@ begin
       select u.ordinal, u.run_id, u.step_slug, u.task_index, u.attempt, u.status, u.problem,
              row_number() over (partition by u.run_id, u.step_slug, u.task_index, u.attempt, u.status order by u.ordinal) as repetition
       from unnest(p_reports) with ordinality
-        u(run_id, step_slug, task_index, attempt, status, output, error_message, error_name, error_stack, retry_delay, permanent, problem, ordinal)
+        u(run_id, step_slug, task_index, attempt, status, output, error_message, error_name, error_stack, retry_delay, permanent, forgiven, problem, ordinal)
     )
     select u.ordinal, u.run_id, u.step_slug, u.task_index,
            case when u.problem is not null then u.problem

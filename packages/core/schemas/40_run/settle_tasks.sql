@@ -12,9 +12,9 @@ begin
   return query
     select u.run_id, u.step_slug, u.task_index, r.reason is null, r.reason
     from unnest(pgflow._parse_reports(reports)) with ordinality
-      u(run_id, step_slug, task_index, attempt, status, output, error_message, error_name, error_stack, retry_delay, permanent, problem, ordinal)
+      u(run_id, step_slug, task_index, attempt, status, output, error_message, error_name, error_stack, retry_delay, permanent, forgiven, problem, ordinal)
     left join unnest(v_refused) r on r.ordinal = u.ordinal
     order by u.ordinal;
 end $$;
 comment on function pgflow.settle_tasks(uuid, jsonb) is
-  'Reports the outcome of many attempts of many runs: [{run_id, step_slug, task_index, attempt, status: completed|failed, output (JSON text), error_message, error: {name, stack}, retry_delay (s), permanent}]. One row per report: accepted, or the reason why not.';
+  'Reports the outcome of many attempts of many runs: [{run_id, step_slug, task_index, attempt, status: completed|failed, output (JSON text), error_message, error: {name, stack}, retry_delay (s), permanent, forgiven}]. forgiven: the platform failed, not the handler; the attempt does not count, ten times a task at most, unless the step has one attempt. One row per report: accepted, or the reason why not.';
