@@ -74,6 +74,7 @@ export const ERROR_CODES = {
   SF419: 'AttemptLostError',
   SF421: 'FencedBySomebodyElseError',
   SF422: 'WorkerFunctionNotFoundError',
+  SF423: 'DateStyleError',
   // SF6xx CLI and demo
   SF601: 'UnreadableFolderError',
   SF602: 'NoDocumentsError',

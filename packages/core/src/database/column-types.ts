@@ -1,10 +1,20 @@
 import { parseExactJson } from '@starflow/dsl'
+import { StarflowError } from '@starflow/errors'
 import pg from 'pg'
 import { parseArray, serializeArray } from './array-text.ts'
 
 type Parse = (text: string) => unknown
 
-const asDate: Parse = (text) => new Date(text)
+/** Day and month of other styles are told apart by none. Sessions of ours say ISO; through a transaction pooler it is the database's word. */
+const asDate: Parse = (text) => {
+  if (/^\d\d\d\d/.test(text) || text.endsWith('infinity')) return new Date(text)
+  throw new StarflowError({
+    code: 'SF423',
+    message: 'The database writes dates in a style other than ISO.',
+    detail: `Through a transaction pooler its DateStyle counts, and day and month of "${text}" cannot be told apart.`,
+    hint: "alter database <name> set datestyle = 'ISO', and end the sessions of the pooler; or connect directly.",
+  })
+}
 const asText: Parse = (text) => text
 
 /** What JavaScript has for a type and loses nothing by, with the ids of the type and its array. Everything else is text. */

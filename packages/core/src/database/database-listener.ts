@@ -11,7 +11,7 @@ export interface ListenerEvents {
 
 /** Listens to one channel on a separate connection, which it replaces when it is lost or silent. */
 export class DatabaseListener {
-  readonly #newClient: () => pg.Client
+  readonly #makeClient: () => Promise<pg.Client>
   readonly #channel: string
   readonly #events: ListenerEvents
   readonly #timeoutMs: number
@@ -19,8 +19,8 @@ export class DatabaseListener {
   #timer: ReturnType<typeof setTimeout> | undefined
   #isStopped = false
 
-  constructor(newClient: () => pg.Client, channel: string, events: ListenerEvents, timeoutMs: number) {
-    this.#newClient = newClient
+  constructor(makeClient: () => Promise<pg.Client>, channel: string, events: ListenerEvents, timeoutMs: number) {
+    this.#makeClient = makeClient
     this.#channel = channel
     this.#events = events
     this.#timeoutMs = timeoutMs
@@ -38,13 +38,12 @@ export class DatabaseListener {
   }
 
   async #connect(): Promise<void> {
-    const client = this.#newClient()
+    const client = await this.#makeClient()
     this.#client = client
     client.on('notification', ({ channel, payload }) => {
       if (channel === this.#channel) this.#events.onMessage(payload ?? '')
     })
     try {
-      await client.connect()
       await this.#ask(client, `listen ${client.escapeIdentifier(this.#channel)}`)
     } catch (error) {
       this.#drop()

@@ -72,13 +72,18 @@ export function openDatabase(address: DatabaseAddress, options: DatabaseOptions)
     prepares: connections.prepares,
     within: (timeoutMs: number) => connections.sql(timeoutMs),
     listen: async (channel: string, events: ListenerEvents) => {
-      const listener = new DatabaseListener(() => connections.newClient(), channel, events, callTimeoutMs)
+      const listener = new DatabaseListener(() => connections.connect(), channel, events, callTimeoutMs)
       const stop = () => {
         stopListening.delete(stop)
         listener.stop()
       }
       stopListening.add(stop)
-      await listener.start()
+      try {
+        await listener.start()
+      } catch (error) {
+        stop()
+        throw error
+      }
       return stop
     },
     end: ({ timeout = END_TIMEOUT_MS / 1000 } = {}) => {
@@ -106,12 +111,14 @@ class Connections {
   /** A session that a pooler hands on may have statements of others. */
   readonly #namePrefix = `starflow_${crypto.randomUUID().slice(0, 8)}`
   #prepared = 0
+  readonly #preferredTls: DatabaseAddress['tls']
   #tls: DatabaseAddress['tls']
   #ended: Promise<void> | undefined
 
   constructor(address: DatabaseAddress, options: DatabaseOptions) {
     this.prepares = options.prepare ?? !address.isTransactionPooler
     this.#options = options
+    this.#preferredTls = address.tls
     this.#tls = address.tls
     const { applicationName, callTimeoutMs = CALL_TIMEOUT_MS } = options
     this.#config = {
@@ -126,10 +133,8 @@ class Connections {
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
       types: COLUMN_TYPES,
-      // A pooler refuses settings at the start of a session.
-      ...(this.prepares ? { statement_timeout: Math.ceil(callTimeoutMs * SERVER_PART_OF_TIMEOUT) } : {}),
     }
-    const newClient = () => this.newClient()
+    const newClient = () => this.#newClient()
     this.#pool = new pg.Pool({
       max: options.connections ?? 1,
       idleTimeoutMillis: options.idleTimeoutMs ?? 0,
@@ -140,10 +145,26 @@ class Connections {
     })
     // An idle connection was lost: the pool has dropped it.
     this.#pool.on('error', () => {})
+    if (!this.prepares) return
+    // A session of our own. Not as parameters of its start, which poolers refuse; sent before the first call, which fails where this does.
+    const settings = `set statement_timeout = ${Math.ceil(callTimeoutMs * SERVER_PART_OF_TIMEOUT)}; set datestyle = 'ISO'`
+    this.#pool.on('connect', (client) => void client.query(settings).catch(() => {}))
+  }
+
+  /** A connection beside the pool's, made; its owner ends it. */
+  async connect(): Promise<pg.Client> {
+    const client = this.#newClient()
+    try {
+      await client.connect()
+      return client
+    } catch (error) {
+      if (!this.#goesWithoutTls(error)) throw error
+      return await this.connect()
+    }
   }
 
   /** A connection that is not made yet. */
-  newClient(): pg.Client {
+  #newClient(): pg.Client {
     const client = new pg.Client({ ...this.#config, ssl: tlsOptions(this.#tls), stream: () => this.#newSocket() })
     // Between two statements of a transaction no call is there to be told; the next one is.
     client.on('error', () => {})
@@ -310,10 +331,16 @@ class Connections {
         (client) => client.release(),
         () => {},
       )
-      if (this.#tls !== 'prefer' || !isWithoutTls(error)) throw error
-      this.#tls = 'disable'
+      if (!this.#goesWithoutTls(error)) throw error
       return await this.#checkOut(limit)
     }
+  }
+
+  /** The server has no TLS, and the address only prefers it: true once for each connection that was begun with it. */
+  #goesWithoutTls(error: unknown): boolean {
+    if (this.#preferredTls !== 'prefer' || !isWithoutTls(error)) return false
+    this.#tls = 'disable'
+    return true
   }
 
   async #run<T>(
