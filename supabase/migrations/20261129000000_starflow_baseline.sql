@@ -29,13 +29,13 @@ begin
     from pgflow.flows f where length(f.flow_slug) > 47
     union all
     select format('flows %s differ only in case', string_agg(format('"%s"', f.flow_slug), ' and ' order by f.flow_slug collate "C"))
-    from pgflow.flows f group by lower(f.flow_slug) having count(*) > 1
+    from pgflow.flows f group by lower(f.flow_slug collate "C") having count(*) > 1
     union all
     select format('steps %s of flow "%s" differ only in case', string_agg(format('"%s"', s.step_slug), ' and ' order by s.step_slug collate "C"), s.flow_slug)
-    from pgflow.steps s group by s.flow_slug, lower(s.step_slug) having count(*) > 1
+    from pgflow.steps s group by s.flow_slug, lower(s.step_slug collate "C") having count(*) > 1
     union all
-    select format('message %s of queue "%s" has %s tasks', t.message_id, lower(t.flow_slug), count(*))
-    from pgflow.step_tasks t where t.message_id is not null group by lower(t.flow_slug), t.message_id having count(*) > 1
+    select format('message %s of queue "%s" has %s tasks', t.message_id, lower(t.flow_slug collate "C"), count(*))
+    from pgflow.step_tasks t where t.message_id is not null group by lower(t.flow_slug collate "C"), t.message_id having count(*) > 1
     union all
     select format('"%s" in schema pgflow is none of its tables', c.relname)
     from pg_class c where c.relnamespace = 'pgflow'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f') and c.relname <> all (v_tables)
@@ -305,7 +305,7 @@ create table pgflow.flows (
   constraint slug_is_valid check (pgflow.is_valid_slug(flow_slug))
 );
 -- Queue names are lower-cased, so two spellings of one slug would share their queues.
-create unique index flows_lower_flow_slug_key on pgflow.flows (lower(flow_slug));
+create unique index flows_lower_flow_slug_key on pgflow.flows (lower(flow_slug collate "C"));
 comment on table pgflow.flows is 'One row per concrete slug: an immutable shape, queue mode and route map.';
 
 create table pgflow.steps (
@@ -341,7 +341,7 @@ create table pgflow.steps (
   -- them: a route leads into no foreign queue, and a deletion by routes drops none.
   -- A slug that is not valid is refused by steps_step_slug_check, whose name callers know.
   constraint queue_is_its_own check (not pgflow.is_valid_slug(step_slug) or queue_name in (
-    lower(flow_slug), lower(flow_slug || '__' || step_slug), lower(flow_slug || '__' || step_index::text))),
+    lower(flow_slug collate "C"), lower((flow_slug || '__' || step_slug) collate "C"), lower((flow_slug || '__' || step_index::text) collate "C"))),
   constraint steps_deps_count_check check (deps_count >= 0),
   constraint steps_step_slug_check check (pgflow.is_valid_slug(step_slug)),
   constraint steps_step_type_check check (step_type in ('single', 'map', 'wait')),
@@ -350,7 +350,7 @@ create table pgflow.steps (
   constraint when_exhausted_is_valid check (when_exhausted in ('fail', 'skip', 'skip-cascade')),
   constraint when_unmet_is_valid check (when_unmet in ('fail', 'skip', 'skip-cascade'))
 );
-create unique index steps_lower_step_slug_key on pgflow.steps (flow_slug, lower(step_slug));
+create unique index steps_lower_step_slug_key on pgflow.steps (flow_slug, lower(step_slug collate "C"));
 create index steps_queue_name_idx on pgflow.steps (queue_name);
 comment on table pgflow.steps is
   'The steps of a flow; (flow_slug, step_slug) → queue_name is its route, ordered by step_index. A wait has no route: its queue_name is lower(flow_slug), and no message of it is ever sent.';
@@ -490,7 +490,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_taken text := (select f.flow_slug from pgflow.flows f where lower(f.flow_slug) = lower(p_flow_slug));
+  v_taken text := (select f.flow_slug from pgflow.flows f where lower(f.flow_slug collate "C") = lower(p_flow_slug collate "C"));
 begin
   if v_taken is not null then
     perform pgflow._raise('SF117', format('Flow "%s" differs only in case from flow "%s".', p_flow_slug, v_taken),
@@ -520,7 +520,7 @@ begin
       hint = coalesce(nullif(v_hint, ''), 'Choose another concrete flow slug, of at most 47 characters.');
   end;
 
-  select l.queue_name into v_listed from pgmq.list_queues() l where lower(l.queue_name) = lower(p_queue_name) limit 1;
+  select l.queue_name into v_listed from pgmq.list_queues() l where lower(l.queue_name collate "C") = lower(p_queue_name collate "C") limit 1;
   if v_listed is not null then
     perform pgflow._raise('SF110', format('Queue "%s" already exists and is not owned by flow "%s".', p_queue_name, p_flow_slug),
       format('pgmq lists it as "%s".', v_listed),
@@ -544,7 +544,7 @@ begin
   from pgflow._routes s
   where s.flow_slug = p_flow_slug
     -- A restored database lists its queues and does not have them.
-    and (not exists (select from pgmq.list_queues() l where lower(l.queue_name) = s.queue_name)
+    and (not exists (select from pgmq.list_queues() l where lower(l.queue_name collate "C") = s.queue_name)
          or to_regclass(format('pgmq.%I', pgmq.format_table_name(s.queue_name, 'q'))) is null)
   order by s.step_index limit 1;
   if v_missing.step_slug is not null then
@@ -642,7 +642,7 @@ begin
       format('Flow "%s" has no steps%s, so it cannot use per-step queues.', p_flow_slug, case when cardinality(v_slugs) > 0 then ' but waits' else '' end),
       'A step-queued flow has one queue per step; this one would have none.', 'Add its steps before withStepQueues(flow).');
   end if;
-  v_queues := case when p_queue_mode = 'flow' then array[lower(p_flow_slug)]
+  v_queues := case when p_queue_mode = 'flow' then array[lower(p_flow_slug collate "C")]
                    else array(select r.queue_name from pgflow._derive_routes(p_flow_slug, v_slugs, p_queue_mode) r order by r.step_index) end;
   foreach v_queue in array v_queues loop
     perform pgflow._check_queue_is_free(v_queue, p_flow_slug);
@@ -653,10 +653,10 @@ begin
           coalesce((p_shape #>> '{options,timeout}')::integer, 60), (p_shape #>> '{options,maxDelay}')::integer, p_queue_mode,
           p_shape -> 'inputSchema', pgflow.clock());
   foreach v_queue in array v_queues loop
-    perform pgmq.create(v_queue);
+    perform pgflow._create_private_queue(v_queue);
   end loop;
   for v_step in
-    select s.*, coalesce(r.queue_name, lower(p_flow_slug)) as queue_name from pgflow._shape_steps(p_flow_slug, p_shape) s
+    select s.*, coalesce(r.queue_name, lower(p_flow_slug collate "C")) as queue_name from pgflow._shape_steps(p_flow_slug, p_shape) s
     left join pgflow._derive_routes(p_flow_slug, v_slugs, p_queue_mode) r on r.step_slug = s.step_slug
     order by s.step_index
   loop
@@ -669,6 +669,32 @@ begin
   end loop;
 end $$;
 
+-- 20_definition/_create_private_queue.sql
+-- Makes a queue and its archive. What default privileges of the project give others on new tables is taken back: the schema of pgmq may be
+-- open to clients for queues of their own. service_role keeps its own, since workers call with its rights.
+create function pgflow._create_private_queue(p_queue_name text)
+returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_table record;
+begin
+  perform pgmq.create(p_queue_name);
+  for v_table in
+    select c.relname, string_agg(distinct case a.grantee when 0 then 'public' else quote_ident(r.rolname) end, ', ') as roles
+    from pg_class c
+    cross join aclexplode(c.relacl) a
+    left join pg_roles r on r.oid = a.grantee
+    where c.relnamespace = 'pgmq'::regnamespace
+      and c.relname in (pgmq.format_table_name(p_queue_name, 'q'), pgmq.format_table_name(p_queue_name, 'a'))
+      and a.grantee <> c.relowner and r.rolname is distinct from 'service_role'
+    group by c.relname
+  loop
+    execute format('revoke all on pgmq.%I from %s', v_table.relname, v_table.roles);
+  end loop;
+end $$;
+
 -- 20_definition/_deletion_lock.sql
 -- The key of the advisory lock that a deletion of the flow takes exclusively, and whoever makes or reads its messages
 -- shares: starts wait for it, claims only try. Without it a deletion, which drops one queue after the other, and a call
@@ -677,7 +703,7 @@ create function pgflow._deletion_lock(p_flow_slug text)
 returns bigint
 language sql immutable
 as $$
-  select hashtextextended('pgflow.deletion:' || lower(p_flow_slug), 0)
+  select hashtextextended('pgflow.deletion:' || lower(p_flow_slug collate "C"), 0)
 $$;
 
 -- 20_definition/_derive_routes.sql
@@ -696,7 +722,7 @@ declare
 begin
   if p_queue_mode = 'flow' then
     return query
-      select s.slug, (s.ordinal - 1)::integer, lower(p_flow_slug)
+      select s.slug, (s.ordinal - 1)::integer, lower(p_flow_slug collate "C")
       from unnest(p_step_slugs) with ordinality as s(slug, ordinal)
       where s.slug is not null;
     return;
@@ -712,8 +738,8 @@ begin
 
   for v_step in
     select s.slug, (s.ordinal - 1)::integer as index,
-           lower(p_flow_slug || '__' || s.slug) as readable,
-           lower(p_flow_slug || '__' || (s.ordinal - 1)) as fallback
+           lower((p_flow_slug || '__' || s.slug) collate "C") as readable,
+           lower((p_flow_slug || '__' || (s.ordinal - 1)) collate "C") as fallback
     from unnest(p_step_slugs) with ordinality as s(slug, ordinal)
     where s.slug is not null
     order by s.ordinal
@@ -747,12 +773,12 @@ begin
   update pgflow.workers w set deprecated_at = pgflow.clock()
   from (
     select x.worker_id from pgflow.workers x
-    where lower(x.queue_name) = any (v_queues) and x.deprecated_at is null and x.stopped_at is null
+    where lower(x.queue_name collate "C") = any (v_queues) and x.deprecated_at is null and x.stopped_at is null
     order by x.worker_id for no key update
   ) told
   where w.worker_id = told.worker_id;
   return (select count(*) from pgflow.workers w
-          where lower(w.queue_name) = any (v_queues)
+          where lower(w.queue_name collate "C") = any (v_queues)
             and pgflow._heartbeat_is_fresh(w));
 end $$;
 
@@ -767,14 +793,14 @@ as $$
 declare
   v_listed text[];
 begin
-  select array_agg(l.queue_name::text) into v_listed from pgmq.list_queues() l where lower(l.queue_name) = lower(p_queue_name);
+  select array_agg(l.queue_name::text) into v_listed from pgmq.list_queues() l where lower(l.queue_name collate "C") = lower(p_queue_name collate "C");
   if v_listed is null then
     raise notice 'queue "%" was already gone', p_queue_name;
   elsif cardinality(v_listed) > 1 then
     perform pgflow._raise('SF110', format('Queue "%s" is listed under several spellings.', p_queue_name),
       'pgmq lists ' || array_to_string(v_listed, ', ') || ', which all name the same tables.',
-      format('Drop none of them: their messages would go. Take the other names off the list, as their owner: delete from pgmq.meta where lower(queue_name) = %L and queue_name <> %L;',
-             lower(p_queue_name), lower(p_queue_name)));
+      format('Drop none of them: their messages would go. Take the other names off the list, as their owner: delete from pgmq.meta where lower(queue_name collate "C") = %L and queue_name <> %L;',
+             lower(p_queue_name collate "C"), lower(p_queue_name collate "C")));
   else
     perform pgmq.drop_queue(v_listed[1]);
   end if;
@@ -791,7 +817,7 @@ begin
   return array(
     select s.queue_name from pgflow._routes s where s.flow_slug = p_flow_slug
     union
-    select lower(f.flow_slug) from pgflow.flows f where f.flow_slug = p_flow_slug and f.queue_mode = 'flow'
+    select lower(f.flow_slug collate "C") from pgflow.flows f where f.flow_slug = p_flow_slug and f.queue_mode = 'flow'
     order by 1);
 end $$;
 
@@ -832,7 +858,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform pg_advisory_xact_lock(hashtextextended('pgflow.flow:' || lower(p_flow_slug), 0));
+  perform pg_advisory_xact_lock(hashtextextended('pgflow.flow:' || lower(p_flow_slug collate "C"), 0));
 end $$;
 
 -- 20_definition/_raise_duplicate_step.sql
@@ -893,7 +919,7 @@ begin
 
   select (array_agg(e.value ->> 'slug' order by e.ordinality))[1:2] as slugs into v_bad
   from jsonb_array_elements(p_shape -> 'steps') with ordinality e
-  group by lower(e.value ->> 'slug') having count(*) > 1
+  group by lower((e.value ->> 'slug') collate "C") having count(*) > 1
   order by min(e.ordinality) limit 1;
   if v_bad.slugs is not null then
     perform pgflow._raise_duplicate_step(p_flow_slug, v_bad.slugs[2], v_bad.slugs[1]);
@@ -950,14 +976,14 @@ begin
       'A queue may be named by the index of its step, so a step that is added later could not be told from a renamed one.', 'Use ensure_flow_compiled with the complete shape, under a new concrete slug.');
   end if;
   select s.step_slug into v_existing from pgflow.steps s
-  where s.flow_slug = add_step.flow_slug and lower(s.step_slug) = lower(add_step.step_slug);
+  where s.flow_slug = add_step.flow_slug and lower(s.step_slug collate "C") = lower(add_step.step_slug collate "C");
   if v_existing is not null then
     perform pgflow._raise_duplicate_step(add_step.flow_slug, add_step.step_slug, v_existing);
   end if;
   perform pgflow._insert_step(
     add_step.flow_slug, add_step.step_slug,
     (select coalesce(max(s.step_index) + 1, 0) from pgflow.steps s where s.flow_slug = add_step.flow_slug),
-    lower(add_step.flow_slug), coalesce(deps_slugs, '{}'), add_step.step_type, max_attempts, base_delay, max_delay, timeout,
+    lower(add_step.flow_slug collate "C"), coalesce(deps_slugs, '{}'), add_step.step_type, max_attempts, base_delay, max_delay, timeout,
     start_delay, add_step.required_input_pattern, add_step.forbidden_input_pattern, add_step.when_unmet, add_step.when_exhausted);
   select * into v_step from pgflow.steps s where s.flow_slug = add_step.flow_slug and s.step_slug = add_step.step_slug;
   return v_step;
@@ -986,8 +1012,8 @@ begin
   insert into pgflow.flows (flow_slug, opt_max_attempts, opt_base_delay, opt_timeout, opt_max_delay)
   values (create_flow.flow_slug, coalesce(max_attempts, 3), coalesce(base_delay, 5), coalesce(timeout, 60), max_delay)
   returning * into v_flow;
-  perform pgflow._check_queue_is_free(lower(create_flow.flow_slug), create_flow.flow_slug);
-  perform pgmq.create(lower(create_flow.flow_slug));
+  perform pgflow._check_queue_is_free(lower(create_flow.flow_slug collate "C"), create_flow.flow_slug);
+  perform pgflow._create_private_queue(lower(create_flow.flow_slug collate "C"));
   return v_flow;
 end $$;
 comment on function pgflow.create_flow(text, integer, integer, integer, integer) is
@@ -1271,7 +1297,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_name text := lower(find_worker_queue.queue_name);
+  v_name text := lower(find_worker_queue.queue_name collate "C");
   v_owner record;
 begin
   select s.flow_slug, s.step_slug into v_owner from pgflow._routes s where s.queue_name = v_name order by s.step_index limit 1;
@@ -1280,12 +1306,12 @@ begin
       'A queue worker would take the messages away from the tasks they stand for.',
       format('Start a worker of flow "%s" instead, or give this worker a queue of its own.', v_owner.flow_slug));
   end if;
-  if not exists (select from pgmq.list_queues() q where lower(q.queue_name) = v_name) then
+  if not exists (select from pgmq.list_queues() q where lower(q.queue_name collate "C") = v_name) then
     perform pgflow._raise('SF410', format('There is no queue "%s".', v_name),
       coalesce('Queues without a flow: ' || (
         select string_agg(l.queue_name, ', ' order by l.queue_name)
         from (select q.queue_name::text from pgmq.list_queues() q
-              where lower(q.queue_name) not in (select s.queue_name from pgflow._routes s) order by 1 limit 20) l) || '.',
+              where lower(q.queue_name collate "C") not in (select s.queue_name from pgflow._routes s) order by 1 limit 20) l) || '.',
         'There are no queues without a flow.'),
       format('Create it in a migration: select pgmq.create(%L);', v_name));
   end if;
@@ -1317,9 +1343,9 @@ declare
   v_flow_slug text;
   v_sent integer := 0;
 begin
-  select s.flow_slug into v_flow_slug from pgflow._routes s where s.queue_name = lower(redrive_dead_letters.queue_name) limit 1;
+  select s.flow_slug into v_flow_slug from pgflow._routes s where s.queue_name = lower(redrive_dead_letters.queue_name collate "C") limit 1;
   if v_flow_slug is not null then
-    perform pgflow._raise('SF411', format('Queue "%s" belongs to flow "%s" and has no dead letters.', lower(redrive_dead_letters.queue_name), v_flow_slug),
+    perform pgflow._raise('SF411', format('Queue "%s" belongs to flow "%s" and has no dead letters.', lower(redrive_dead_letters.queue_name collate "C"), v_flow_slug),
       'Only queues without a flow have them. A task of a flow that uses up its attempts is failed, and its run tells it.',
       'Try a failed run again: select pgflow.retry_run(''<run_id>'');');
   end if;
@@ -1328,7 +1354,7 @@ begin
     with taken as (
       delete from pgflow.dead_letters d using (
         select l.dead_letter_id from pgflow.dead_letters l
-        where l.queue_name = lower(redrive_dead_letters.queue_name)
+        where l.queue_name = lower(redrive_dead_letters.queue_name collate "C")
           and (message_ids is null or l.message_id = any (message_ids))
         for update skip locked
       ) chosen
@@ -1337,7 +1363,7 @@ begin
     )
     select * from taken t order by t.dead_letter_id
   loop
-    perform pgmq.send(lower(redrive_dead_letters.queue_name), v_letter.message, v_letter.headers);
+    perform pgmq.send(lower(redrive_dead_letters.queue_name collate "C"), v_letter.message, v_letter.headers);
     v_sent := v_sent + 1;
   end loop;
   return v_sent;
@@ -2694,7 +2720,7 @@ begin
   perform pgflow._raise('SF201', format('Flow "%s" does not exist.', p_flow_slug),
     coalesce('Flows here: ' || (select string_agg(f.flow_slug, ', ' order by f.flow_slug) from (select flow_slug from pgflow.flows order by flow_slug limit 20) f) || '.',
              'No flow is compiled in this database.'),
-    coalesce((select format('Did you mean "%s"? Slugs are case-sensitive.', f.flow_slug) from pgflow.flows f where lower(f.flow_slug) = lower(p_flow_slug)),
+    coalesce((select format('Did you mean "%s"? Slugs are case-sensitive.', f.flow_slug) from pgflow.flows f where lower(f.flow_slug collate "C") = lower(p_flow_slug collate "C")),
              'Start one of its workers first: a worker compiles its flow. Check the spelling too.'));
 end $$;
 
@@ -4024,7 +4050,7 @@ set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan s
 set enable_mergejoin = off set jit = off
 as $$
 declare
-  v_queue text := coalesce(start_tasks.queue_name, lower(start_tasks.flow_slug));
+  v_queue text := coalesce(start_tasks.queue_name, lower(start_tasks.flow_slug collate "C"));
   v_known bigint[];
 begin
   if msg_ids is null or cardinality(msg_ids) = 0 then
@@ -4658,7 +4684,7 @@ declare
   -- In the order of their names: whoever looks at many queues does so in that order.
   v_queues text[] := array(
     select distinct s.queue_name from pgflow._routes s
-    where s.flow_slug = any (v_flow_slugs) and s.queue_name in (select lower(l.queue_name) from pgmq.list_queues() l)
+    where s.flow_slug = any (v_flow_slugs) and s.queue_name in (select lower(l.queue_name collate "C") from pgmq.list_queues() l)
       and to_regclass(format('pgmq.%I', pgmq.format_table_name(s.queue_name, 'q'))) is not null
     order by s.queue_name);
   v_runs uuid[];
@@ -4784,13 +4810,13 @@ declare
   v_flow record;
   v_queue text;
 begin
-  for v_flow in select f.flow_slug from pgflow.flows f order by lower(f.flow_slug) loop
+  for v_flow in select f.flow_slug from pgflow.flows f order by lower(f.flow_slug collate "C") loop
     perform pgflow._lock_flow(v_flow.flow_slug);
     foreach v_queue in array pgflow._flow_queues(v_flow.flow_slug) loop
       if to_regclass(format('pgmq.%I', pgmq.format_table_name(v_queue, 'q'))) is null
         or to_regclass(format('pgmq.%I', pgmq.format_table_name(v_queue, 'a'))) is null
-        or not exists (select from pgmq.list_queues() l where lower(l.queue_name) = v_queue) then
-        perform pgmq.create(v_queue);
+        or not exists (select from pgmq.list_queues() l where lower(l.queue_name collate "C") = v_queue) then
+        perform pgflow._create_private_queue(v_queue);
         perform pgflow._advance_message_ids(v_queue);
         return next v_queue;
       end if;
@@ -5736,7 +5762,7 @@ begin
     'liveWorkers', (select coalesce(jsonb_agg(jsonb_build_object(
                              'workerId', w.worker_id, 'functionName', w.function_name, 'queueName', w.queue_name)
                              order by w.function_name, w.worker_id), '[]')
-                    from pgflow.workers w where lower(w.queue_name) = any (v_queues) and pgflow._heartbeat_is_fresh(w)));
+                    from pgflow.workers w where lower(w.queue_name collate "C") = any (v_queues) and pgflow._heartbeat_is_fresh(w)));
 end $$;
 comment on function pgflow.flow_data_summary(text) is
   'What delete_flow_and_data would delete: {flowSlug, queueMode, runs: {status: count}, tasks, queues: [{queueName, messages, archived}] (null: the queue is gone), liveWorkers: [{workerId, functionName, queueName}]}.';
@@ -5752,7 +5778,7 @@ begin
     select distinct x.function_name from pgflow._queue_functions x
     where x.queue_name in (select s.queue_name from pgflow._routes s where s.flow_slug = flow_worker_functions.flow_slug)
        -- A grouped function bears the name of its flow.
-       or (x.queue_name = lower(flow_worker_functions.flow_slug)
+       or (x.queue_name = lower(flow_worker_functions.flow_slug collate "C")
            and exists (select from pgflow.flows f where f.flow_slug = flow_worker_functions.flow_slug))
     order by 1;
 end $$;
@@ -5863,7 +5889,7 @@ create view pgflow.queue_coverage as
     left join lateral pgflow._queue_depth(q.queue_name) d on true
   ), live as (
     -- A released worker writes the slug of its flow, in its own case, as the name of its queue.
-    select lower(w.queue_name) as queue_name, count(*)::integer as live_workers
+    select lower(w.queue_name collate "C") as queue_name, count(*)::integer as live_workers
     from pgflow.workers w
     where w.stopped_at is null and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w)
     group by 1
@@ -6056,7 +6082,7 @@ create view pgflow.version_drain as
          (select count(*) from pgflow.runs r where r.flow_slug = f.flow_slug and r.status = 'started') as open_runs,
          (select min(r.started_at) from pgflow.runs r where r.flow_slug = f.flow_slug and r.status = 'started') as oldest_open_run_at,
          (select count(*) from pgflow.workers w
-          where lower(w.queue_name) in (select s.queue_name from pgflow._routes s where s.flow_slug = f.flow_slug)
+          where lower(w.queue_name collate "C") in (select s.queue_name from pgflow._routes s where s.flow_slug = f.flow_slug)
             and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w)) as live_workers,
          (select count(*) from pgflow.open_waits w where w.flow_slug = f.flow_slug) as open_waits
   from pgflow.flows f;
@@ -7130,7 +7156,7 @@ begin
     v_looked_at := v_looked_at + 1;
     continue when v_run.env <> list_runs.env or v_run.template_id is distinct from coalesce(list_runs.template_id, v_run.template_id)
       or v_run.status <> all (list_runs.statuses)
-      or not coalesce(starts_with(v_run.id::text, search) or strpos(lower(v_run.template_id), search) > 0 or strpos(lower(v_run.error), search) > 0,
+      or not coalesce(starts_with(v_run.id::text, search) or strpos(lower(v_run.template_id collate "C"), search) > 0 or strpos(lower(v_run.error), search) > 0,
                       search is null);
     return next v_run;
     v_found := v_found + 1;
@@ -8053,14 +8079,14 @@ as $$
     from (select queue_name from pgflow._routes union select queue_name from pgflow.worker_function_queues order by queue_name) q
     cross join lateral pgflow._queue_measures(q.queue_name) m
   ), live as (
-    select lower(w.queue_name) as queue_name, count(*) as workers from pgflow.workers w
+    select lower(w.queue_name collate "C") as queue_name, count(*) as workers from pgflow.workers w
     where w.stopped_at is null and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w) group by 1
   ), fenced as (
     select f.queue_name, not bool_or(f.enabled) as is_fenced from pgflow._queue_functions f group by f.queue_name
   ), queue as (
     select q.*, coalesce(l.workers, 0) as live_workers, coalesce(f.is_fenced, false) as is_fenced
     from measured q
-    left join live l on l.queue_name = lower(q.queue_name)
+    left join live l on l.queue_name = lower(q.queue_name collate "C")
     left join fenced f on f.queue_name = q.queue_name
   )
   select x.metric, jsonb_build_object('queue', q.queue_name), x.value
@@ -8403,7 +8429,7 @@ begin
                       where s.run_id = v_run.run_id and s.status = 'failed' order by s.failed_at limit 1);
     end if;
     continue when not coalesce(
-      starts_with(v_run.run_id::text, search) or strpos(lower(v_run.flow_slug), search) > 0 or strpos(lower(v_run.error), search) > 0, search is null);
+      starts_with(v_run.run_id::text, search) or strpos(lower(v_run.flow_slug collate "C"), search) > 0 or strpos(lower(v_run.error), search) > 0, search is null);
     return next v_run;
     v_found := v_found + 1;
     exit when v_found = max_rows;
@@ -8443,7 +8469,7 @@ begin
       cross join lateral pgflow._queue_measures(q.queue_name) m
       cross join lateral pgflow._queue_troubles(q.queue_name, q.steps is not null) t
     ), live as (
-      select lower(w.queue_name) as queue_name, count(*)::integer as live_workers from pgflow.workers w
+      select lower(w.queue_name collate "C") as queue_name, count(*)::integer as live_workers from pgflow.workers w
       where w.stopped_at is null and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w) group by 1
     ), functions as (
       select f.queue_name, array_agg(f.function_name order by f.function_name) as function_names, not bool_or(f.enabled) as is_fenced,
@@ -8456,7 +8482,7 @@ begin
                 then (q.archived_count - s.archived_count) * 60 / extract(epoch from clock_timestamp() - s.sampled_at)::double precision end,
            (select count(*)::integer from (select from pgflow.parked_tasks p where p.queue_name = q.queue_name limit 10000) x)
     from looked_at q
-    left join live l on l.queue_name = lower(q.queue_name)
+    left join live l on l.queue_name = lower(q.queue_name collate "C")
     left join functions f on f.queue_name = q.queue_name
     left join lateral (
       select x.sampled_at, x.archived_count from starflow.queue_samples x
@@ -8979,7 +9005,7 @@ declare
 begin
   for v_queue in
     select q.queue_name, s.sampled_at, s.archived_count,
-           (select count(*)::integer from pgflow.workers w where lower(w.queue_name) = lower(q.queue_name) and w.stopped_at is null
+           (select count(*)::integer from pgflow.workers w where lower(w.queue_name collate "C") = lower(q.queue_name collate "C") and w.stopped_at is null
               and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w)) as live_workers, q.flow_slug
     from (select u.queue_name, max(u.flow_slug) as flow_slug
           from (select queue_name, flow_slug from pgflow._routes union all select queue_name, null from pgflow.worker_function_queues) u
@@ -10021,7 +10047,7 @@ begin
   insert into pgflow.steps (flow_slug, step_slug, step_type, step_index, deps_count, opt_max_attempts, opt_base_delay, opt_timeout, created_at,
     opt_start_delay, required_input_pattern, forbidden_input_pattern, when_unmet, when_exhausted, queue_name, feeds_map)
   select s.flow_slug, s.step_slug, s.step_type, s.step_index, s.deps_count, s.opt_max_attempts, s.opt_base_delay, s.opt_timeout, s.created_at,
-         s.opt_start_delay, s.required_input_pattern, s.forbidden_input_pattern, s.when_unmet, s.when_exhausted, lower(s.flow_slug),
+         s.opt_start_delay, s.required_input_pattern, s.forbidden_input_pattern, s.when_unmet, s.when_exhausted, lower(s.flow_slug collate "C"),
          exists (select from pgflow_released.deps d
                  join pgflow_released.steps m on m.flow_slug = d.flow_slug and m.step_slug = d.step_slug and m.step_type = 'map'
                  where d.flow_slug = s.flow_slug and d.dep_slug = s.step_slug)
@@ -10047,7 +10073,7 @@ begin
               when r.status <> 'started' then 'cancelled' when s.status = 'skipped' then 'skipped' else t.status end,
          t.attempts_count, t.error_message, t.output, t.queued_at,
          t.completed_at, t.failed_at, t.started_at, t.last_worker_id, t.requeued_count, t.last_requeued_at, t.permanently_stalled_at,
-         lower(t.flow_slug), m.elements -> t.task_index
+         lower(t.flow_slug collate "C"), m.elements -> t.task_index
   from pgflow_released.step_tasks t
   join pgflow_released.runs r on r.run_id = t.run_id
   join pgflow_released.step_states s on s.run_id = t.run_id and s.step_slug = t.step_slug

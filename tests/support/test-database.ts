@@ -48,7 +48,8 @@ export async function testDatabase(options: { template?: TemplateName } = {}): P
     const client = postgres(url({ role, database: name }), {
       max: connections,
       onnotice: () => {},
-      connection: { application_name: 'starflow tests', ...settings },
+      // The tests' own reading is not what they are about.
+      connection: { application_name: 'starflow tests', datestyle: 'ISO', intervalstyle: 'postgres', ...settings },
     })
     clients.push(client)
     return client

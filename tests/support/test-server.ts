@@ -17,6 +17,13 @@ import postgres from 'postgres'
 import { ROOT } from '../../scripts/repository.ts'
 import { readSchemaFiles } from '../../scripts/schema-files.ts'
 import { loadSchema } from './load-schema.ts'
+import {
+  IS_UNUSUAL,
+  UNUSUAL_DATABASE,
+  UNUSUAL_HABITS,
+  UNUSUAL_PUBLICATION,
+  UNUSUAL_SETTINGS,
+} from './unusual-settings.ts'
 
 /** What a database is cloned from: Supabase alone, or with the SQL core installed. */
 export type TemplateName = 'platform' | 'starflow'
@@ -65,7 +72,10 @@ export async function startTestServer(
     major,
     fsync: false,
     pgmqFile: process.env.PGMQ_SQL,
-    settings: { max_connections: 200, shared_buffers: '128MB', log_line_prefix: '%m [%p] %d ' },
+    settings: {
+      ...{ max_connections: 200, shared_buffers: '128MB', log_line_prefix: '%m [%p] %d ' },
+      ...(IS_UNUSUAL ? UNUSUAL_SETTINGS : {}),
+    },
   }).catch((error: unknown) => {
     rmSync(folder, { recursive: true, force: true })
     throw error
@@ -89,17 +99,19 @@ export async function startTestServer(
 
 async function makeTemplates(server: PostgresServer): Promise<TestServer['broken']> {
   try {
-    await createDatabase(server, 'platform')
+    await asSuperuser(server, 'template1', `create database platform ${IS_UNUSUAL ? UNUSUAL_DATABASE : ''}`)
     await preparePlatform(server, 'platform')
   } catch (error) {
     const reason = `The platform's roles and schemas could not be made.\n${String(error)}`
     return { platform: reason, starflow: reason }
   }
   await cloneDatabase(server, { template: 'platform', name: 'starflow' })
+  if (IS_UNUSUAL) await asSuperuser(server, 'starflow', UNUSUAL_HABITS)
   const sql = postgres(server.url({ database: 'starflow' }), { max: 1, onnotice: () => {} })
   try {
     // From the schema files, which are the truth: the migrations are proved equal to them by scripts/check-migrations.ts.
     await loadSchema(sql, readSchemaFiles())
+    if (IS_UNUSUAL) await asSuperuser(server, 'starflow', UNUSUAL_PUBLICATION)
     return {}
   } catch (error) {
     return { starflow: `The SQL core does not load as role postgres.\n${String(error)}` }
@@ -108,9 +120,12 @@ async function makeTemplates(server: PostgresServer): Promise<TestServer['broken
   }
 }
 
-async function createDatabase(server: PostgresServer, name: string): Promise<void> {
-  const sql = postgres(server.url({ role: 'supabase_admin', database: 'template1' }), { max: 1, onnotice: () => {} })
-  await sql`create database ${sql(name)}`.finally(() => sql.end())
+async function asSuperuser(server: PostgresServer, database: string, statement: string): Promise<void> {
+  const sql = postgres(server.url({ role: 'supabase_admin', database }), { max: 1, onnotice: () => {} })
+  await sql
+    .unsafe(statement)
+    .simple()
+    .finally(() => sql.end())
 }
 
 /** The other majors are no dependency of the workspaces: `PG=15 npm test` fetches them when one is first asked for. */

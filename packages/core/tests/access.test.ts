@@ -152,6 +152,7 @@ test('default privileges of the project open nothing to anybody', async () => {
     alter default privileges grant all on sequences to authenticated`)
     .simple()
   for (const migration of migrations) await own.sql.unsafe(migration.sql).simple()
+  await CompiledFlow.compileShape(own.sql, 'byDefault', shape({ a: {} }))
   const open = await own.sql`
     select r.rolname, o.name from pg_roles r cross join (
       select n.nspname::text as name, n.oid, 'schema' as kind from pg_namespace n where n.nspname in ('pgflow', 'starflow')
@@ -160,6 +161,9 @@ test('default privileges of the project open nothing to anybody', async () => {
       union all
       select c.oid::regclass::text, c.oid, 'table' from pg_class c
       where c.relnamespace in ('pgflow'::regnamespace, 'starflow'::regnamespace) and c.relkind in ('r', 'v')
+      union all
+      select c.oid::regclass::text, c.oid, 'table' from pg_class c
+      where c.oid in ('pgmq.q_bydefault__a'::regclass, 'pgmq.a_bydefault__a'::regclass)
     ) o
     where r.rolname in ('anon', 'authenticated')
       and case o.kind when 'schema' then has_schema_privilege(r.oid, o.oid, 'usage, create')

@@ -39,7 +39,7 @@ const CLIENT_TABLES = ['deps', 'flows', 'runs', 'step_states', 'step_tasks', 'st
 
 const everything = async (role: string) => {
   const functions = await sql<{ name: string }[]>`
-    select p.oid::regprocedure::text as name from pg_proc p
+    select p.oid::regprocedure::text collate "C" as name from pg_proc p
     where p.pronamespace = 'pgflow'::regnamespace and has_function_privilege(${role}, p.oid, 'execute') order by 1`
   const tables = await sql<{ name: string; privilege: string }[]>`
     select c.relname as name, p.privilege from pg_class c

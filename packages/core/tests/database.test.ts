@@ -264,3 +264,44 @@ test('a listener hears again after its connection was lost', async () => {
   stop()
   expect([heard, listening]).toEqual([['one', 'two'], 2])
 })
+
+test('a server without TLS is reached where TLS is only preferred, by calls at the same time and by listeners', async () => {
+  const url = new URL(proxy.url)
+  url.searchParams.set('sslmode', 'prefer')
+  const sql = openDatabase(parseDatabaseUrl(url.href), { applicationName: 'prefers tls', connections: 3 })
+  opened.push(sql)
+  const heard: string[] = []
+  const [one, two] = await Promise.all([
+    sql`select 1 as n`,
+    sql`select 2 as n`,
+    sql.listen('prefers_tls', { onMessage: (payload) => heard.push(payload) }),
+  ])
+  expect([one, two]).toEqual([[{ n: 1 }], [{ n: 2 }]])
+  await sql`select pg_notify('prefers_tls', 'hello')`
+  while (heard.length === 0) await new Promise((resolve) => setTimeout(resolve, 10))
+  expect(heard).toEqual(['hello'])
+})
+
+test('a session of ours reads dates and intervals whatever the database says', async () => {
+  const { sql, name } = await testDatabase()
+  await sql
+    .unsafe(`alter database ${name} set datestyle = 'SQL, DMY'; alter database ${name} set intervalstyle = 'iso_8601'`)
+    .simple()
+  const url = new URL(proxy.url)
+  url.pathname = `/${name}`
+  const openAt = (prepare?: boolean) => {
+    const own = openDatabase(parseDatabaseUrl(url.href), {
+      applicationName: 'date style',
+      ...(prepare === undefined ? {} : { prepare }),
+    })
+    opened.push(own)
+    return own
+  }
+  for (const prepare of [true, false]) {
+    expect(await openAt(prepare)`select '2026-12-01T00:01:26Z'::timestamptz as at, interval '1 s' as second`).toEqual([
+      { at: new Date(Date.UTC(2026, 11, 1, 0, 1, 26)), second: '00:00:01' },
+    ])
+  }
+  url.searchParams.set('pgbouncer', 'true')
+  expect(await outcome(openAt()`select now() as at`)).toMatchObject({ code: 'SF423' })
+})

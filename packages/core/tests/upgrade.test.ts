@@ -46,14 +46,16 @@ describe('a populated database of the released line, after the migration', () =>
       expect(after[table], table).toMatchObject([...before[table]!])
     }
     expect(
-      await sql`select flow_slug, step_slug, queue_name, feeds_map from pgflow.steps order by 1, step_index`,
+      await sql`select flow_slug, step_slug, queue_name, feeds_map from pgflow.steps order by flow_slug collate "C", step_index`,
     ).toEqual([
       { flow_slug: 'Mails', step_slug: 'write', queue_name: 'mails', feeds_map: false },
       { flow_slug: 'lists', step_slug: 'load', queue_name: 'lists', feeds_map: true },
       { flow_slug: 'lists', step_slug: 'each', queue_name: 'lists', feeds_map: false },
       { flow_slug: 'lists', step_slug: 'sum', queue_name: 'lists', feeds_map: false },
     ])
-    expect(await sql`select distinct flow_slug, queue_name from pgflow.step_tasks order by 1`).toEqual([
+    expect(
+      await sql`select distinct flow_slug collate "C" as flow_slug, queue_name from pgflow.step_tasks order by 1`,
+    ).toEqual([
       { flow_slug: 'Mails', queue_name: 'mails' },
       { flow_slug: 'lists', queue_name: 'lists' },
     ])
@@ -63,7 +65,8 @@ describe('a populated database of the released line, after the migration', () =>
   test('has the catalog of a new one', async () => {
     const upgraded = await releasedDatabase()
     await upgrade(upgraded.sql)
-    const fresh = await testDatabase()
+    const fresh = await testDatabase({ template: 'platform' })
+    await upgrade(fresh.sql)
     const [left, right] = await Promise.all([takeCatalogSnapshot(upgraded.sql), takeCatalogSnapshot(fresh.sql)])
     expect(compareSnapshots(left, right).filter(({ id }) => !id.startsWith('pgmq.'))).toEqual([])
   })

@@ -10,7 +10,7 @@ test('a migrated database has every function that a worker calls', async () => {
   expect(await core.lookAround()).toEqual({
     missingFunctions: [],
     maxConnections: 200,
-    workers: 0,
+    workers: [],
     // boolean and boolean[], by their fixed ids
     arrayTypes: expect.arrayContaining([[16, 1000]]),
   })

@@ -24,13 +24,13 @@ begin
     from pgflow.flows f where length(f.flow_slug) > 47
     union all
     select format('flows %s differ only in case', string_agg(format('"%s"', f.flow_slug), ' and ' order by f.flow_slug collate "C"))
-    from pgflow.flows f group by lower(f.flow_slug) having count(*) > 1
+    from pgflow.flows f group by lower(f.flow_slug collate "C") having count(*) > 1
     union all
     select format('steps %s of flow "%s" differ only in case', string_agg(format('"%s"', s.step_slug), ' and ' order by s.step_slug collate "C"), s.flow_slug)
-    from pgflow.steps s group by s.flow_slug, lower(s.step_slug) having count(*) > 1
+    from pgflow.steps s group by s.flow_slug, lower(s.step_slug collate "C") having count(*) > 1
     union all
-    select format('message %s of queue "%s" has %s tasks', t.message_id, lower(t.flow_slug), count(*))
-    from pgflow.step_tasks t where t.message_id is not null group by lower(t.flow_slug), t.message_id having count(*) > 1
+    select format('message %s of queue "%s" has %s tasks', t.message_id, lower(t.flow_slug collate "C"), count(*))
+    from pgflow.step_tasks t where t.message_id is not null group by lower(t.flow_slug collate "C"), t.message_id having count(*) > 1
     union all
     select format('"%s" in schema pgflow is none of its tables', c.relname)
     from pg_class c where c.relnamespace = 'pgflow'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f') and c.relname <> all (v_tables)

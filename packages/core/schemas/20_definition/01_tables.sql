@@ -18,7 +18,7 @@ create table pgflow.flows (
   constraint slug_is_valid check (pgflow.is_valid_slug(flow_slug))
 );
 -- Queue names are lower-cased, so two spellings of one slug would share their queues.
-create unique index flows_lower_flow_slug_key on pgflow.flows (lower(flow_slug));
+create unique index flows_lower_flow_slug_key on pgflow.flows (lower(flow_slug collate "C"));
 comment on table pgflow.flows is 'One row per concrete slug: an immutable shape, queue mode and route map.';
 
 create table pgflow.steps (
@@ -54,7 +54,7 @@ create table pgflow.steps (
   -- them: a route leads into no foreign queue, and a deletion by routes drops none.
   -- A slug that is not valid is refused by steps_step_slug_check, whose name callers know.
   constraint queue_is_its_own check (not pgflow.is_valid_slug(step_slug) or queue_name in (
-    lower(flow_slug), lower(flow_slug || '__' || step_slug), lower(flow_slug || '__' || step_index::text))),
+    lower(flow_slug collate "C"), lower((flow_slug || '__' || step_slug) collate "C"), lower((flow_slug || '__' || step_index::text) collate "C"))),
   constraint steps_deps_count_check check (deps_count >= 0),
   constraint steps_step_slug_check check (pgflow.is_valid_slug(step_slug)),
   constraint steps_step_type_check check (step_type in ('single', 'map', 'wait')),
@@ -63,7 +63,7 @@ create table pgflow.steps (
   constraint when_exhausted_is_valid check (when_exhausted in ('fail', 'skip', 'skip-cascade')),
   constraint when_unmet_is_valid check (when_unmet in ('fail', 'skip', 'skip-cascade'))
 );
-create unique index steps_lower_step_slug_key on pgflow.steps (flow_slug, lower(step_slug));
+create unique index steps_lower_step_slug_key on pgflow.steps (flow_slug, lower(step_slug collate "C"));
 create index steps_queue_name_idx on pgflow.steps (queue_name);
 comment on table pgflow.steps is
   'The steps of a flow; (flow_slug, step_slug) → queue_name is its route, ordered by step_index. A wait has no route: its queue_name is lower(flow_slug), and no message of it is ever sent.';

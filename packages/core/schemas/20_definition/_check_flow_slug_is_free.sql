@@ -5,7 +5,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_taken text := (select f.flow_slug from pgflow.flows f where lower(f.flow_slug) = lower(p_flow_slug));
+  v_taken text := (select f.flow_slug from pgflow.flows f where lower(f.flow_slug collate "C") = lower(p_flow_slug collate "C"));
 begin
   if v_taken is not null then
     perform pgflow._raise('SF117', format('Flow "%s" differs only in case from flow "%s".', p_flow_slug, v_taken),

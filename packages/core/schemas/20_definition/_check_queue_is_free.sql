@@ -19,7 +19,7 @@ begin
       hint = coalesce(nullif(v_hint, ''), 'Choose another concrete flow slug, of at most 47 characters.');
   end;
 
-  select l.queue_name into v_listed from pgmq.list_queues() l where lower(l.queue_name) = lower(p_queue_name) limit 1;
+  select l.queue_name into v_listed from pgmq.list_queues() l where lower(l.queue_name collate "C") = lower(p_queue_name collate "C") limit 1;
   if v_listed is not null then
     perform pgflow._raise('SF110', format('Queue "%s" already exists and is not owned by flow "%s".', p_queue_name, p_flow_slug),
       format('pgmq lists it as "%s".', v_listed),

@@ -11,7 +11,7 @@ begin
   from pgflow._routes s
   where s.flow_slug = p_flow_slug
     -- A restored database lists its queues and does not have them.
-    and (not exists (select from pgmq.list_queues() l where lower(l.queue_name) = s.queue_name)
+    and (not exists (select from pgmq.list_queues() l where lower(l.queue_name collate "C") = s.queue_name)
          or to_regclass(format('pgmq.%I', pgmq.format_table_name(s.queue_name, 'q'))) is null)
   order by s.step_index limit 1;
   if v_missing.step_slug is not null then

@@ -16,7 +16,7 @@ begin
       format('Flow "%s" has no steps%s, so it cannot use per-step queues.', p_flow_slug, case when cardinality(v_slugs) > 0 then ' but waits' else '' end),
       'A step-queued flow has one queue per step; this one would have none.', 'Add its steps before withStepQueues(flow).');
   end if;
-  v_queues := case when p_queue_mode = 'flow' then array[lower(p_flow_slug)]
+  v_queues := case when p_queue_mode = 'flow' then array[lower(p_flow_slug collate "C")]
                    else array(select r.queue_name from pgflow._derive_routes(p_flow_slug, v_slugs, p_queue_mode) r order by r.step_index) end;
   foreach v_queue in array v_queues loop
     perform pgflow._check_queue_is_free(v_queue, p_flow_slug);
@@ -27,10 +27,10 @@ begin
           coalesce((p_shape #>> '{options,timeout}')::integer, 60), (p_shape #>> '{options,maxDelay}')::integer, p_queue_mode,
           p_shape -> 'inputSchema', pgflow.clock());
   foreach v_queue in array v_queues loop
-    perform pgmq.create(v_queue);
+    perform pgflow._create_private_queue(v_queue);
   end loop;
   for v_step in
-    select s.*, coalesce(r.queue_name, lower(p_flow_slug)) as queue_name from pgflow._shape_steps(p_flow_slug, p_shape) s
+    select s.*, coalesce(r.queue_name, lower(p_flow_slug collate "C")) as queue_name from pgflow._shape_steps(p_flow_slug, p_shape) s
     left join pgflow._derive_routes(p_flow_slug, v_slugs, p_queue_mode) r on r.step_slug = s.step_slug
     order by s.step_index
   loop

@@ -5,5 +5,5 @@ create function pgflow._deletion_lock(p_flow_slug text)
 returns bigint
 language sql immutable
 as $$
-  select hashtextextended('pgflow.deletion:' || lower(p_flow_slug), 0)
+  select hashtextextended('pgflow.deletion:' || lower(p_flow_slug collate "C"), 0)
 $$;

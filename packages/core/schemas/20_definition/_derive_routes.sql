@@ -13,7 +13,7 @@ declare
 begin
   if p_queue_mode = 'flow' then
     return query
-      select s.slug, (s.ordinal - 1)::integer, lower(p_flow_slug)
+      select s.slug, (s.ordinal - 1)::integer, lower(p_flow_slug collate "C")
       from unnest(p_step_slugs) with ordinality as s(slug, ordinal)
       where s.slug is not null;
     return;
@@ -29,8 +29,8 @@ begin
 
   for v_step in
     select s.slug, (s.ordinal - 1)::integer as index,
-           lower(p_flow_slug || '__' || s.slug) as readable,
-           lower(p_flow_slug || '__' || (s.ordinal - 1)) as fallback
+           lower((p_flow_slug || '__' || s.slug) collate "C") as readable,
+           lower((p_flow_slug || '__' || (s.ordinal - 1)) collate "C") as fallback
     from unnest(p_step_slugs) with ordinality as s(slug, ordinal)
     where s.slug is not null
     order by s.ordinal

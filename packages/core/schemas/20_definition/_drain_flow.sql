@@ -11,11 +11,11 @@ begin
   update pgflow.workers w set deprecated_at = pgflow.clock()
   from (
     select x.worker_id from pgflow.workers x
-    where lower(x.queue_name) = any (v_queues) and x.deprecated_at is null and x.stopped_at is null
+    where lower(x.queue_name collate "C") = any (v_queues) and x.deprecated_at is null and x.stopped_at is null
     order by x.worker_id for no key update
   ) told
   where w.worker_id = told.worker_id;
   return (select count(*) from pgflow.workers w
-          where lower(w.queue_name) = any (v_queues)
+          where lower(w.queue_name collate "C") = any (v_queues)
             and pgflow._heartbeat_is_fresh(w));
 end $$;

@@ -8,6 +8,6 @@ begin
   return array(
     select s.queue_name from pgflow._routes s where s.flow_slug = p_flow_slug
     union
-    select lower(f.flow_slug) from pgflow.flows f where f.flow_slug = p_flow_slug and f.queue_mode = 'flow'
+    select lower(f.flow_slug collate "C") from pgflow.flows f where f.flow_slug = p_flow_slug and f.queue_mode = 'flow'
     order by 1);
 end $$;

@@ -5,5 +5,5 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform pg_advisory_xact_lock(hashtextextended('pgflow.flow:' || lower(p_flow_slug), 0));
+  perform pg_advisory_xact_lock(hashtextextended('pgflow.flow:' || lower(p_flow_slug collate "C"), 0));
 end $$;

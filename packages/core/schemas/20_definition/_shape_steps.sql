@@ -27,7 +27,7 @@ begin
 
   select (array_agg(e.value ->> 'slug' order by e.ordinality))[1:2] as slugs into v_bad
   from jsonb_array_elements(p_shape -> 'steps') with ordinality e
-  group by lower(e.value ->> 'slug') having count(*) > 1
+  group by lower((e.value ->> 'slug') collate "C") having count(*) > 1
   order by min(e.ordinality) limit 1;
   if v_bad.slugs is not null then
     perform pgflow._raise_duplicate_step(p_flow_slug, v_bad.slugs[2], v_bad.slugs[1]);

@@ -24,14 +24,14 @@ begin
       'A queue may be named by the index of its step, so a step that is added later could not be told from a renamed one.', 'Use ensure_flow_compiled with the complete shape, under a new concrete slug.');
   end if;
   select s.step_slug into v_existing from pgflow.steps s
-  where s.flow_slug = add_step.flow_slug and lower(s.step_slug) = lower(add_step.step_slug);
+  where s.flow_slug = add_step.flow_slug and lower(s.step_slug collate "C") = lower(add_step.step_slug collate "C");
   if v_existing is not null then
     perform pgflow._raise_duplicate_step(add_step.flow_slug, add_step.step_slug, v_existing);
   end if;
   perform pgflow._insert_step(
     add_step.flow_slug, add_step.step_slug,
     (select coalesce(max(s.step_index) + 1, 0) from pgflow.steps s where s.flow_slug = add_step.flow_slug),
-    lower(add_step.flow_slug), coalesce(deps_slugs, '{}'), add_step.step_type, max_attempts, base_delay, max_delay, timeout,
+    lower(add_step.flow_slug collate "C"), coalesce(deps_slugs, '{}'), add_step.step_type, max_attempts, base_delay, max_delay, timeout,
     start_delay, add_step.required_input_pattern, add_step.forbidden_input_pattern, add_step.when_unmet, add_step.when_exhausted);
   select * into v_step from pgflow.steps s where s.flow_slug = add_step.flow_slug and s.step_slug = add_step.step_slug;
   return v_step;

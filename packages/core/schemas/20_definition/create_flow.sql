@@ -18,8 +18,8 @@ begin
   insert into pgflow.flows (flow_slug, opt_max_attempts, opt_base_delay, opt_timeout, opt_max_delay)
   values (create_flow.flow_slug, coalesce(max_attempts, 3), coalesce(base_delay, 5), coalesce(timeout, 60), max_delay)
   returning * into v_flow;
-  perform pgflow._check_queue_is_free(lower(create_flow.flow_slug), create_flow.flow_slug);
-  perform pgmq.create(lower(create_flow.flow_slug));
+  perform pgflow._check_queue_is_free(lower(create_flow.flow_slug collate "C"), create_flow.flow_slug);
+  perform pgflow._create_private_queue(lower(create_flow.flow_slug collate "C"));
   return v_flow;
 end $$;
 comment on function pgflow.create_flow(text, integer, integer, integer, integer) is

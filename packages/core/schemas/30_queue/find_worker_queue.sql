@@ -5,7 +5,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_name text := lower(find_worker_queue.queue_name);
+  v_name text := lower(find_worker_queue.queue_name collate "C");
   v_owner record;
 begin
   select s.flow_slug, s.step_slug into v_owner from pgflow._routes s where s.queue_name = v_name order by s.step_index limit 1;
@@ -14,12 +14,12 @@ begin
       'A queue worker would take the messages away from the tasks they stand for.',
       format('Start a worker of flow "%s" instead, or give this worker a queue of its own.', v_owner.flow_slug));
   end if;
-  if not exists (select from pgmq.list_queues() q where lower(q.queue_name) = v_name) then
+  if not exists (select from pgmq.list_queues() q where lower(q.queue_name collate "C") = v_name) then
     perform pgflow._raise('SF410', format('There is no queue "%s".', v_name),
       coalesce('Queues without a flow: ' || (
         select string_agg(l.queue_name, ', ' order by l.queue_name)
         from (select q.queue_name::text from pgmq.list_queues() q
-              where lower(q.queue_name) not in (select s.queue_name from pgflow._routes s) order by 1 limit 20) l) || '.',
+              where lower(q.queue_name collate "C") not in (select s.queue_name from pgflow._routes s) order by 1 limit 20) l) || '.',
         'There are no queues without a flow.'),
       format('Create it in a migration: select pgmq.create(%L);', v_name));
   end if;

@@ -9,9 +9,9 @@ declare
   v_flow_slug text;
   v_sent integer := 0;
 begin
-  select s.flow_slug into v_flow_slug from pgflow._routes s where s.queue_name = lower(redrive_dead_letters.queue_name) limit 1;
+  select s.flow_slug into v_flow_slug from pgflow._routes s where s.queue_name = lower(redrive_dead_letters.queue_name collate "C") limit 1;
   if v_flow_slug is not null then
-    perform pgflow._raise('SF411', format('Queue "%s" belongs to flow "%s" and has no dead letters.', lower(redrive_dead_letters.queue_name), v_flow_slug),
+    perform pgflow._raise('SF411', format('Queue "%s" belongs to flow "%s" and has no dead letters.', lower(redrive_dead_letters.queue_name collate "C"), v_flow_slug),
       'Only queues without a flow have them. A task of a flow that uses up its attempts is failed, and its run tells it.',
       'Try a failed run again: select pgflow.retry_run(''<run_id>'');');
   end if;
@@ -20,7 +20,7 @@ begin
     with taken as (
       delete from pgflow.dead_letters d using (
         select l.dead_letter_id from pgflow.dead_letters l
-        where l.queue_name = lower(redrive_dead_letters.queue_name)
+        where l.queue_name = lower(redrive_dead_letters.queue_name collate "C")
           and (message_ids is null or l.message_id = any (message_ids))
         for update skip locked
       ) chosen
@@ -29,7 +29,7 @@ begin
     )
     select * from taken t order by t.dead_letter_id
   loop
-    perform pgmq.send(lower(redrive_dead_letters.queue_name), v_letter.message, v_letter.headers);
+    perform pgmq.send(lower(redrive_dead_letters.queue_name collate "C"), v_letter.message, v_letter.headers);
     v_sent := v_sent + 1;
   end loop;
   return v_sent;

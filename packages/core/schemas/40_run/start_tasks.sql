@@ -9,7 +9,7 @@ set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan s
 set enable_mergejoin = off set jit = off
 as $$
 declare
-  v_queue text := coalesce(start_tasks.queue_name, lower(start_tasks.flow_slug));
+  v_queue text := coalesce(start_tasks.queue_name, lower(start_tasks.flow_slug collate "C"));
   v_known bigint[];
 begin
   if msg_ids is null or cardinality(msg_ids) = 0 then

@@ -15,7 +15,7 @@ declare
   -- In the order of their names: whoever looks at many queues does so in that order.
   v_queues text[] := array(
     select distinct s.queue_name from pgflow._routes s
-    where s.flow_slug = any (v_flow_slugs) and s.queue_name in (select lower(l.queue_name) from pgmq.list_queues() l)
+    where s.flow_slug = any (v_flow_slugs) and s.queue_name in (select lower(l.queue_name collate "C") from pgmq.list_queues() l)
       and to_regclass(format('pgmq.%I', pgmq.format_table_name(s.queue_name, 'q'))) is not null
     order by s.queue_name);
   v_runs uuid[];

@@ -9,13 +9,13 @@ declare
   v_flow record;
   v_queue text;
 begin
-  for v_flow in select f.flow_slug from pgflow.flows f order by lower(f.flow_slug) loop
+  for v_flow in select f.flow_slug from pgflow.flows f order by lower(f.flow_slug collate "C") loop
     perform pgflow._lock_flow(v_flow.flow_slug);
     foreach v_queue in array pgflow._flow_queues(v_flow.flow_slug) loop
       if to_regclass(format('pgmq.%I', pgmq.format_table_name(v_queue, 'q'))) is null
         or to_regclass(format('pgmq.%I', pgmq.format_table_name(v_queue, 'a'))) is null
-        or not exists (select from pgmq.list_queues() l where lower(l.queue_name) = v_queue) then
-        perform pgmq.create(v_queue);
+        or not exists (select from pgmq.list_queues() l where lower(l.queue_name collate "C") = v_queue) then
+        perform pgflow._create_private_queue(v_queue);
         perform pgflow._advance_message_ids(v_queue);
         return next v_queue;
       end if;

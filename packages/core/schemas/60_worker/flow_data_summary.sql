@@ -40,7 +40,7 @@ begin
     'liveWorkers', (select coalesce(jsonb_agg(jsonb_build_object(
                              'workerId', w.worker_id, 'functionName', w.function_name, 'queueName', w.queue_name)
                              order by w.function_name, w.worker_id), '[]')
-                    from pgflow.workers w where lower(w.queue_name) = any (v_queues) and pgflow._heartbeat_is_fresh(w)));
+                    from pgflow.workers w where lower(w.queue_name collate "C") = any (v_queues) and pgflow._heartbeat_is_fresh(w)));
 end $$;
 comment on function pgflow.flow_data_summary(text) is
   'What delete_flow_and_data would delete: {flowSlug, queueMode, runs: {status: count}, tasks, queues: [{queueName, messages, archived}] (null: the queue is gone), liveWorkers: [{workerId, functionName, queueName}]}.';

@@ -9,7 +9,7 @@ create view pgflow.queue_coverage as
     left join lateral pgflow._queue_depth(q.queue_name) d on true
   ), live as (
     -- A released worker writes the slug of its flow, in its own case, as the name of its queue.
-    select lower(w.queue_name) as queue_name, count(*)::integer as live_workers
+    select lower(w.queue_name collate "C") as queue_name, count(*)::integer as live_workers
     from pgflow.workers w
     where w.stopped_at is null and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w)
     group by 1

@@ -39,7 +39,7 @@ begin
     v_looked_at := v_looked_at + 1;
     continue when v_run.env <> list_runs.env or v_run.template_id is distinct from coalesce(list_runs.template_id, v_run.template_id)
       or v_run.status <> all (list_runs.statuses)
-      or not coalesce(starts_with(v_run.id::text, search) or strpos(lower(v_run.template_id), search) > 0 or strpos(lower(v_run.error), search) > 0,
+      or not coalesce(starts_with(v_run.id::text, search) or strpos(lower(v_run.template_id collate "C"), search) > 0 or strpos(lower(v_run.error), search) > 0,
                       search is null);
     return next v_run;
     v_found := v_found + 1;

@@ -11,14 +11,14 @@ as $$
     from (select queue_name from pgflow._routes union select queue_name from pgflow.worker_function_queues order by queue_name) q
     cross join lateral pgflow._queue_measures(q.queue_name) m
   ), live as (
-    select lower(w.queue_name) as queue_name, count(*) as workers from pgflow.workers w
+    select lower(w.queue_name collate "C") as queue_name, count(*) as workers from pgflow.workers w
     where w.stopped_at is null and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w) group by 1
   ), fenced as (
     select f.queue_name, not bool_or(f.enabled) as is_fenced from pgflow._queue_functions f group by f.queue_name
   ), queue as (
     select q.*, coalesce(l.workers, 0) as live_workers, coalesce(f.is_fenced, false) as is_fenced
     from measured q
-    left join live l on l.queue_name = lower(q.queue_name)
+    left join live l on l.queue_name = lower(q.queue_name collate "C")
     left join fenced f on f.queue_name = q.queue_name
   )
   select x.metric, jsonb_build_object('queue', q.queue_name), x.value

@@ -48,7 +48,7 @@ begin
                       where s.run_id = v_run.run_id and s.status = 'failed' order by s.failed_at limit 1);
     end if;
     continue when not coalesce(
-      starts_with(v_run.run_id::text, search) or strpos(lower(v_run.flow_slug), search) > 0 or strpos(lower(v_run.error), search) > 0, search is null);
+      starts_with(v_run.run_id::text, search) or strpos(lower(v_run.flow_slug collate "C"), search) > 0 or strpos(lower(v_run.error), search) > 0, search is null);
     return next v_run;
     v_found := v_found + 1;
     exit when v_found = max_rows;

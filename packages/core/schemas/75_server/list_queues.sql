@@ -24,7 +24,7 @@ begin
       cross join lateral pgflow._queue_measures(q.queue_name) m
       cross join lateral pgflow._queue_troubles(q.queue_name, q.steps is not null) t
     ), live as (
-      select lower(w.queue_name) as queue_name, count(*)::integer as live_workers from pgflow.workers w
+      select lower(w.queue_name collate "C") as queue_name, count(*)::integer as live_workers from pgflow.workers w
       where w.stopped_at is null and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w) group by 1
     ), functions as (
       select f.queue_name, array_agg(f.function_name order by f.function_name) as function_names, not bool_or(f.enabled) as is_fenced,
@@ -37,7 +37,7 @@ begin
                 then (q.archived_count - s.archived_count) * 60 / extract(epoch from clock_timestamp() - s.sampled_at)::double precision end,
            (select count(*)::integer from (select from pgflow.parked_tasks p where p.queue_name = q.queue_name limit 10000) x)
     from looked_at q
-    left join live l on l.queue_name = lower(q.queue_name)
+    left join live l on l.queue_name = lower(q.queue_name collate "C")
     left join functions f on f.queue_name = q.queue_name
     left join lateral (
       select x.sampled_at, x.archived_count from starflow.queue_samples x

@@ -15,7 +15,7 @@ declare
 begin
   for v_queue in
     select q.queue_name, s.sampled_at, s.archived_count,
-           (select count(*)::integer from pgflow.workers w where lower(w.queue_name) = lower(q.queue_name) and w.stopped_at is null
+           (select count(*)::integer from pgflow.workers w where lower(w.queue_name collate "C") = lower(q.queue_name collate "C") and w.stopped_at is null
               and w.deprecated_at is null and pgflow._heartbeat_is_fresh(w)) as live_workers, q.flow_slug
     from (select u.queue_name, max(u.flow_slug) as flow_slug
           from (select queue_name, flow_slug from pgflow._routes union all select queue_name, null from pgflow.worker_function_queues) u

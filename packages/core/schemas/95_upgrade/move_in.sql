@@ -15,7 +15,7 @@ begin
   insert into pgflow.steps (flow_slug, step_slug, step_type, step_index, deps_count, opt_max_attempts, opt_base_delay, opt_timeout, created_at,
     opt_start_delay, required_input_pattern, forbidden_input_pattern, when_unmet, when_exhausted, queue_name, feeds_map)
   select s.flow_slug, s.step_slug, s.step_type, s.step_index, s.deps_count, s.opt_max_attempts, s.opt_base_delay, s.opt_timeout, s.created_at,
-         s.opt_start_delay, s.required_input_pattern, s.forbidden_input_pattern, s.when_unmet, s.when_exhausted, lower(s.flow_slug),
+         s.opt_start_delay, s.required_input_pattern, s.forbidden_input_pattern, s.when_unmet, s.when_exhausted, lower(s.flow_slug collate "C"),
          exists (select from pgflow_released.deps d
                  join pgflow_released.steps m on m.flow_slug = d.flow_slug and m.step_slug = d.step_slug and m.step_type = 'map'
                  where d.flow_slug = s.flow_slug and d.dep_slug = s.step_slug)
@@ -41,7 +41,7 @@ begin
               when r.status <> 'started' then 'cancelled' when s.status = 'skipped' then 'skipped' else t.status end,
          t.attempts_count, t.error_message, t.output, t.queued_at,
          t.completed_at, t.failed_at, t.started_at, t.last_worker_id, t.requeued_count, t.last_requeued_at, t.permanently_stalled_at,
-         lower(t.flow_slug), m.elements -> t.task_index
+         lower(t.flow_slug collate "C"), m.elements -> t.task_index
   from pgflow_released.step_tasks t
   join pgflow_released.runs r on r.run_id = t.run_id
   join pgflow_released.step_states s on s.run_id = t.run_id and s.step_slug = t.step_slug

@@ -145,9 +145,11 @@ class Connections {
     })
     // An idle connection was lost: the pool has dropped it.
     this.#pool.on('error', () => {})
-    if (!this.prepares) return
-    // A session of our own. Not as parameters of its start, which poolers refuse; sent before the first call, which fails where this does.
-    const settings = `set statement_timeout = ${Math.ceil(callTimeoutMs * SERVER_PART_OF_TIMEOUT)}; set datestyle = 'ISO'`
+    if (address.isTransactionPooler) return
+    // Not as parameters of the session's start, which poolers refuse; sent before the first call, which fails where this does.
+    // Where statements are not prepared a pooler may be there unsaid: it keeps a date style apart, but hands a timeout on to others.
+    const timeout = `set statement_timeout = ${Math.ceil(callTimeoutMs * SERVER_PART_OF_TIMEOUT)};`
+    const settings = `${this.prepares ? timeout : ''} set datestyle = 'ISO'; set intervalstyle = 'postgres'`
     this.#pool.on('connect', (client) => void client.query(settings).catch(() => {}))
   }
 

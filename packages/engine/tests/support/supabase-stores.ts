@@ -47,8 +47,8 @@ export async function supabaseStores(
 async function installClock({ sql }: TestDatabase): Promise<void> {
   await sql
     .unsafe(`
-      create table pgflow.test_clock (ahead interval not null);
-      insert into pgflow.test_clock values ('0');
+      create table pgflow.test_clock (is_only boolean primary key default true, ahead interval not null);
+      insert into pgflow.test_clock (ahead) values ('0');
       grant select on pgflow.test_clock to service_role;
       create or replace function pgflow.clock() returns timestamptz language sql stable
       return pg_catalog.now() + (select ahead from pgflow.test_clock)`)
