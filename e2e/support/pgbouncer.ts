@@ -12,10 +12,13 @@ export interface Pgbouncer {
 }
 
 /**
- * Starts pgbouncer (of Debian's packages; installed with apt-get when it is missing and may be) with pool_mode transaction
- * and so few server connections that clients have to share them: what one leaves in a session, another finds.
+ * Starts pgbouncer (of Debian's packages; installed with apt-get when it is missing and may be) with so few server connections that
+ * clients of pool mode `transaction`, the default, have to share them: what one leaves in a session, another finds.
  */
-export async function startPgbouncer(server: { port: number; user: string; password: string }): Promise<Pgbouncer> {
+export async function startPgbouncer(
+  server: { port: number; user: string; password: string },
+  poolMode: 'session' | 'transaction' = 'transaction',
+): Promise<Pgbouncer> {
   const binary = debianProgram('pgbouncer', ['pgbouncer', '/usr/sbin/pgbouncer'])
   const folder = mkdtempSync(join(tmpdir(), 'starflow-pgbouncer-'))
   const port = await freePort()
@@ -30,7 +33,7 @@ export async function startPgbouncer(server: { port: number; user: string; passw
       `listen_port = ${port}`,
       'unix_socket_dir =',
       'auth_type = any',
-      'pool_mode = transaction',
+      `pool_mode = ${poolMode}`,
       'default_pool_size = 4',
       'max_client_conn = 1000',
       'ignore_startup_parameters = extra_float_digits',
