@@ -1,6 +1,6 @@
 import type { Env, StepContext } from './context.ts'
 import type { FlowTypeError } from './flow-type-error.ts'
-import type { AnyFlow, ExtractFlowContext, ExtractFlowEnv, ExtractFlowInput } from './flow-types.ts'
+import type { AnyFlow, ExtractFlowContext, ExtractFlowEnv, ExtractFlowInput, flowTypes } from './flow-types.ts'
 
 /**
  * The flow when a platform gives all that it asks for, else a sentence that names what is missing.
@@ -14,17 +14,29 @@ import type { AnyFlow, ExtractFlowContext, ExtractFlowEnv, ExtractFlowInput } fr
  * @typeParam TResources what the platform adds to the context of every handler
  */
 export type CompatibleFlow<TFlow extends AnyFlow, TResources = unknown, TEnv = unknown> = [
-  MissingContext<TFlow, TResources>,
+  MissingEnv<TFlow, TEnv>,
 ] extends [never]
-  ? [MissingEnv<TFlow, TEnv>] extends [never]
-    ? TFlow
-    : FlowTypeError<`This flow needs environment variables that the worker does not have: ${MissingEnv<TFlow, TEnv>}`>
-  : FlowTypeError<`This flow needs a context that the worker does not give: ${MissingContext<TFlow, TResources>}`>
+  ? CompatibleContext<
+      ExtractFlowContext<TFlow>,
+      StepContext<ExtractFlowInput<TFlow>, ExtractFlowEnv<TFlow>> & TResources,
+      TFlow
+    >
+  : FlowTypeError<`This flow needs environment variables that the worker does not have: ${MissingEnv<TFlow, TEnv>}`>
 
-type MissingContext<TFlow extends AnyFlow, TResources> = MissingKeys<
-  Omit<ExtractFlowContext<TFlow>, 'env'>,
-  StepContext<ExtractFlowInput<TFlow>, ExtractFlowEnv<TFlow>> & TResources
->
+/**
+ * A flow that asks of its context no more than every worker gives. It can be asked of a type parameter too, of which nothing is
+ * known but that it is a flow: it is then believed, and its caller's flow is checked.
+ */
+export interface ServedFlow {
+  readonly [flowTypes]: { readonly compatible: true }
+}
+
+/** `TYes` when a context that is provided has all that is needed, else a sentence that names what is missing. */
+export type CompatibleContext<TNeeds, TProvided, TYes = true> = [MissingKeys<Omit<TNeeds, 'env'>, TProvided>] extends [
+  never,
+]
+  ? TYes
+  : FlowTypeError<`This flow needs a context that the worker does not give: ${MissingKeys<Omit<TNeeds, 'env'>, TProvided>}`>
 
 type MissingEnv<TFlow extends AnyFlow, TEnv> = unknown extends TEnv ? never : MissingKeys<RequiredEnv<TFlow>, TEnv>
 

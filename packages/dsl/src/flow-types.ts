@@ -34,6 +34,9 @@ export interface AnyFlow {
     readonly steps: AnySteps
     readonly deps: AnyDeps
     readonly env: unknown
+    // any: a helper for any flow may start workers; what its caller hands in says whether they give it all that it needs.
+    // biome-ignore lint/suspicious/noExplicitAny: the one type that fits every answer
+    readonly compatible: any
   }
 }
 
@@ -61,8 +64,9 @@ export type StepSlug<TFlow extends AnyFlow> = Extract<keyof ExtractFlowSteps<TFl
 
 /** The slugs of the steps that workers run: all but the waits. */
 export type HandledStepSlug<TFlow extends AnyFlow> = {
-  [K in StepSlug<TFlow>]: TFlow[typeof flowTypes]['steps'][K] extends { type: 'wait' } ? never : K
-}[StepSlug<TFlow>]
+  // Looked up in a tuple: so editors and errors show the slugs, not how they follow from the type of the flow.
+  [K in StepSlug<TFlow>]: TFlow[typeof flowTypes]['steps'][K] extends { type: 'wait' } ? [never] : [K]
+}[StepSlug<TFlow>][0]
 
 /** The outputs of the steps that no other step depends on. */
 export type ExtractFlowLeafSteps<TFlow extends AnyFlow> = Pick<

@@ -1,3 +1,4 @@
+import type { CompatibleContext } from './compatible-flow.ts'
 import type { ContextOfStep, ContextRequirement, Env, HandlerContext, StepContext } from './context.ts'
 import type {
   AnyDeps,
@@ -75,6 +76,7 @@ export class Flow<
     readonly steps: TSteps
     readonly deps: TDeps
     readonly env: TEnv
+    readonly compatible: CompatibleContext<TContext, StepContext<TInput, TEnv>>
   }
   readonly slug: string
   readonly options: RuntimeOptions

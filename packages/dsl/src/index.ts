@@ -1,4 +1,4 @@
-export type { CompatibleFlow } from './compatible-flow.ts'
+export type { CompatibleFlow, ServedFlow } from './compatible-flow.ts'
 export type {
   ContextRequirement,
   Env,

@@ -1,4 +1,12 @@
-import { defineWorkers, Flow, withStepQueues } from '@starflow/dsl'
+import {
+  type AnyFlow,
+  defineWorkers,
+  Flow,
+  type HandledStepSlug,
+  type StepQueuedFlow,
+  type WorkerDefinition,
+  withStepQueues,
+} from '@starflow/dsl'
 import type { Sql } from 'postgres'
 import { describe, expectTypeOf, it } from 'vitest'
 import { EdgeWorker } from './edge-worker.ts'
@@ -106,6 +114,40 @@ describe('EdgeWorker.start', () => {
   it('refuses a queue name for a flow', () => {
     // @ts-expect-error a flow has its own queues
     start(plain, { queueName: 'mails' })
+  })
+
+  it('refuses an option that this kind of worker would ignore', () => {
+    // @ts-expect-error a flow's steps retry by their own options
+    start(plain, { retry: { limit: 3 } })
+    // @ts-expect-error each step has its own timeout
+    start(plain, { timeout: 60 })
+    // @ts-expect-error each step's timeout says for how long its message is hidden
+    start(plain, { visibilityTimeout: 60 })
+    // @ts-expect-error the same
+    start(stepQueued, { stepSlug: 'pack', visibilityTimeout: 60 })
+    // @ts-expect-error a plain flow has no generated instances
+    start(plain, { instances: 2 })
+    // @ts-expect-error any message is the handler's
+    start(() => 1, { queueName: 'mails', onUnsupportedMessage: 'halt' })
+    // @ts-expect-error a queue has no generated instances
+    start(() => 1, { queueName: 'mails', instances: 2 })
+  })
+
+  it('starts from a helper for any step-queued flow, whose caller gives the flow and its step', () => {
+    function host<T extends AnyFlow>(flow: StepQueuedFlow<T>, stepSlug: HandledStepSlug<T>) {
+      start(flow, { stepSlug, maxConcurrent: 2 })
+      // @ts-expect-error not a step of every flow
+      start(flow, { stepSlug: 'pack' })
+      // @ts-expect-error a typing mistake
+      start(flow, { stepSlug, maxConcurent: 2 })
+    }
+    function hostAll<T extends AnyFlow>({ flow, settings }: WorkerDefinition<T>) {
+      for (const { stepSlug } of flow.routes) start(flow, { stepSlug, ...settings[stepSlug] })
+    }
+    host(stepQueued, 'pack')
+    hostAll(defineWorkers(stepQueued, {}))
+    // @ts-expect-error there is no such step
+    host(stepQueued, 'unpack')
   })
 
   it('refuses something that is no flow', () => {

@@ -1,33 +1,27 @@
 import { StarflowSql } from '@starflow/core'
-import type {
-  AnyFlow,
-  CompatibleFlow,
-  FlowTypeError,
-  HandledStepSlug,
-  Json,
-  PlatformContext,
-  StepQueuedFlow,
-} from '@starflow/dsl'
+import type { AnyFlow, FlowTypeError, Json, PlatformContext, Route, ServedFlow, StepQueuedFlow } from '@starflow/dsl'
 import { lineLogger, writeToConsole } from './log-line.ts'
 import { detectPlatform } from './platforms/detect-platform.ts'
 import { type AnyQueueHandler, type QueueOptions, queueSubscriptionOf, subscriptionOf } from './subscription.ts'
-import { resolveWorkerConfig, type WorkerConfig } from './worker-config.ts'
+import { type FlowQueueConfig, resolveWorkerConfig, type WorkerConfig } from './worker-config.ts'
 import { readEnvironment } from './worker-environment.ts'
 import { WorkerFunction } from './worker-function.ts'
 
 /** Configuration of the one worker of a plain flow. */
-export interface FlowWorkerConfig extends WorkerConfig {
+export interface FlowWorkerConfig extends FlowQueueConfig {
   readonly stepSlug?: FlowTypeError<'This flow has one queue: leave stepSlug out, or start withStepQueues(flow)'>
 }
 
 /** Configuration of the worker of one step. */
-export interface StepWorkerConfig<TStepSlug extends string> extends WorkerConfig {
+export interface StepWorkerConfig<TStepSlug extends string> extends FlowQueueConfig {
   /** The step whose private queue this worker polls. */
   readonly stepSlug: TStepSlug
+  /** Read when worker functions are generated; a worker itself is always one. Accepted, so that settings can be spread. */
+  readonly instances?: number | undefined
 }
 
 /** Configuration of a worker on a queue without a flow. */
-export interface QueueWorkerConfig extends Omit<WorkerConfig, 'onUnsupportedMessage' | 'instances'>, QueueOptions {}
+export interface QueueWorkerConfig extends WorkerConfig, QueueOptions {}
 
 /** Handles one message of a queue; what it returns is ignored. It may throw `RetryLater` and `NonRetryableError`. */
 export type QueueHandler<TMessage = Json> = {
@@ -39,35 +33,30 @@ export type QueueHandler<TMessage = Json> = {
  * What `EdgeWorker.start` takes beside a definition: for a step-queued flow the step is required, for a handler the queue. Of a
  * definition that may be one of several, a step is taken that all of them have.
  */
-export type StartArguments<TDefinition> = [TDefinition] extends [StepQueuedFlow]
-  ? // Looked up once more, so that editors and errors show the slugs and not how they follow from the type of the flow.
-    [
-      configWithStepSlug: StepWorkerConfig<
-        { [TSlug in SharedStepSlug<TDefinition>]: [TSlug] }[SharedStepSlug<TDefinition>][0]
-      >,
-    ]
+export type StartArguments<TDefinition> = [TDefinition] extends [{ readonly routes: unknown }]
+  ? [configWithStepSlug: StepWorkerConfig<SharedStepSlug<TDefinition>>]
   : [TDefinition] extends [AnyFlow]
     ? [config?: FlowWorkerConfig]
     : [configWithQueueName: QueueWorkerConfig]
 
 /** The slugs that each of some step-queued flows has. */
 type SharedStepSlug<TDefinition> = (
-  TDefinition extends StepQueuedFlow<infer TFlow>
-    ? (slug: HandledStepSlug<TFlow>) => void
+  TDefinition extends { readonly routes: readonly Route<infer TSlug>[] }
+    ? (slug: TSlug) => void
     : never
 ) extends (slug: infer TSlug extends string) => void
   ? TSlug
   : never
 
-/** The definition, or a sentence about what its flow asks for and a worker does not give. */
-export type Startable<TDefinition> =
-  TDefinition extends StepQueuedFlow<infer TFlow>
-    ? CompatibleFlow<TFlow> extends TFlow
-      ? TDefinition
-      : CompatibleFlow<TFlow>
-    : TDefinition extends AnyFlow
-      ? CompatibleFlow<TDefinition>
-      : TDefinition
+/**
+ * What a definition must be for a worker to give its flow all that it asks for. Of a flow that is any flow it is believed: what
+ * its caller hands in has been asked.
+ */
+export type Startable<TDefinition> = TDefinition extends { readonly routes: unknown }
+  ? { readonly flow: ServedFlow }
+  : TDefinition extends (...args: never) => unknown
+    ? unknown
+    : ServedFlow
 
 /** Starts and stops the workers of this function. */
 export interface EdgeWorkerApi {
@@ -123,18 +112,15 @@ export const EdgeWorker: EdgeWorkerApi = {
   },
 }
 
-type AnyConfig = WorkerConfig & { readonly stepSlug?: unknown } & { readonly [K in keyof QueueOptions]?: unknown }
+type AnyConfig = FlowQueueConfig & { readonly [K in 'stepSlug' | 'instances' | keyof QueueOptions]?: unknown }
 
 function flowWorker(flow: AnyFlow | StepQueuedFlow, config: AnyConfig) {
-  return { subscription: subscriptionOf(flow, config?.stepSlug), settings: resolveWorkerConfig(config) }
+  const subscription = subscriptionOf(flow, config?.stepSlug)
+  return { subscription, settings: resolveWorkerConfig(config, subscription.kind) }
 }
 
 function queueWorker(handler: AnyQueueHandler, config: AnyConfig) {
-  const { queueName, retry, timeout, ...settings } = config
-  return {
-    subscription: queueSubscriptionOf(handler, { queueName, retry, timeout }),
-    settings: resolveWorkerConfig(settings),
-  }
+  return { subscription: queueSubscriptionOf(handler, config ?? {}), settings: resolveWorkerConfig(config, 'queue') }
 }
 
 function workerFunction(): WorkerFunction {

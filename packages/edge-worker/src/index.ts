@@ -13,7 +13,7 @@ export { FlowRoutingMismatchError, FlowShapeMismatchError } from './flow-mismatc
 export { DEFAULT_MAX_PG_CONNECTIONS } from './numbers.ts'
 export type { RetryConfig } from './retry-policy.ts'
 export { connectionsOf } from './shared-connections.ts'
-export type { ResolvedWorkerConfig, WorkerConfig } from './worker-config.ts'
+export type { FlowQueueConfig, ResolvedWorkerConfig, WorkerConfig } from './worker-config.ts'
 export { type OpenHandlersSql, openHandlersSql } from './worker-connections.ts'
 export { ENVIRONMENT_VARIABLES } from './worker-environment.ts'
 export { WorkerShutdownError } from './worker-shutdown-error.ts'

@@ -54,6 +54,8 @@ export interface QueueOptions {
   readonly retry?: RetryConfig
   /** Seconds that a handler may take before its `ctx.signal` is aborted and the attempt fails. Default: no limit. */
   readonly timeout?: number
+  /** Seconds for which a message is hidden at a time, extended while its handler runs. Default 10. */
+  readonly visibilityTimeout?: number | undefined
 }
 
 /**
@@ -63,7 +65,7 @@ export interface QueueOptions {
  */
 export function queueSubscriptionOf(
   handler: AnyQueueHandler,
-  options: { readonly [K in keyof QueueOptions]?: unknown },
+  options: { readonly [K in 'queueName' | 'retry' | 'timeout']?: unknown },
 ): QueueSubscription {
   const { queueName, timeout } = options
   const { policy, problems: retryProblems } = resolveRetryPolicy(options.retry)

@@ -1,10 +1,10 @@
 import { isStarflowError } from '@starflow/errors'
 import { describe, expect, it } from 'vitest'
-import { resolveWorkerConfig, type WorkerConfig } from './worker-config.ts'
+import { type FlowQueueConfig, resolveWorkerConfig } from './worker-config.ts'
 
-function problemsOf(config: unknown): string {
+function problemsOf(config: unknown, kind?: Parameters<typeof resolveWorkerConfig>[1]): string {
   try {
-    resolveWorkerConfig(config as WorkerConfig)
+    resolveWorkerConfig(config as FlowQueueConfig, kind)
   } catch (error) {
     if (isStarflowError(error, 'SF001')) return error.message
     throw error
@@ -37,12 +37,31 @@ describe('resolveWorkerConfig', () => {
   })
 
   it('answers an unknown option with the known ones', () => {
-    expect(problemsOf({ maxConcurent: 3 })).toMatch(/"maxConcurent" is not an option; the options are maxConcurrent,/)
+    expect(problemsOf({ maxConcurent: 3 })).toMatch(
+      /"maxConcurent" is not an option of the worker of a flow; the options are maxConcurrent,/,
+    )
+  })
+
+  it.each([
+    ['flow', 'visibilityTimeout', 5],
+    ['flow', 'instances', 2],
+    ['flow', 'queueName', 'mails'],
+    ['flow', 'retry', { limit: 3 }],
+    ['flow', 'timeout', 60],
+    ['step', 'visibilityTimeout', 5],
+    ['step', 'queueName', 'mails'],
+    ['step', 'retry', { limit: 3 }],
+    ['queue', 'stepSlug', 'pack'],
+    ['queue', 'instances', 2],
+    ['queue', 'onUnsupportedMessage', 'halt'],
+  ] as const)('of a %s refuses %s, which would change nothing there', (kind, option, value) => {
+    expect(problemsOf({ [option]: value }, kind)).toMatch(`"${option}" is not an option of the worker of a ${kind}`)
+    expect(problemsOf({ [option]: undefined }, kind)).toBe('')
   })
 
   it('takes the settings of a step as defineWorkers holds them', () => {
     const settings = { maxConcurrent: 2, instances: 3, batchSize: undefined }
-    expect(resolveWorkerConfig({ ...settings }).settings).toMatchObject({ maxConcurrent: 2, batchSize: 10 })
+    expect(resolveWorkerConfig({ ...settings }, 'step').settings).toMatchObject({ maxConcurrent: 2, batchSize: 10 })
   })
 
   it('names every problem at once', () => {

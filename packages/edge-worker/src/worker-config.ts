@@ -10,8 +10,9 @@ import {
   DEFAULT_VISIBILITY_SECONDS,
   MIN_POLL_INTERVAL_MS,
 } from './numbers.ts'
+import type { Subscription } from './subscription.ts'
 
-/** What a caller of `EdgeWorker.start` may set. Everything has a default. */
+/** What a caller of `EdgeWorker.start` may set for any worker. Everything has a default. */
 export interface WorkerConfig {
   /** Tasks that run at the same time. Default 10. */
   readonly maxConcurrent?: number | undefined
@@ -19,11 +20,6 @@ export interface WorkerConfig {
   readonly batchSize?: number | undefined
   /** Database connections of this worker in all; it keeps one for itself, `ctx.sql` gets the rest. Default 4. */
   readonly maxPgConnections?: number | undefined
-  /**
-   * Of queue workers: seconds for which a message is hidden at a time, extended while its handler runs. Default 10. A
-   * flow's steps derive their visibility from their timeout.
-   */
-  readonly visibilityTimeout?: number | undefined
   /** Pause between two reads while there is work, in milliseconds, 10 or more. Default 20. */
   readonly pollIntervalMs?: number | undefined
   /** The pause that an idle worker's doubling ends at, in milliseconds. Default 1000. */
@@ -32,9 +28,11 @@ export interface WorkerConfig {
   readonly connectionString?: string | undefined
   /** A postgres.js client for `ctx.sql`, yours to end. The worker opens one connection of its own with the same options. */
   readonly sql?: Sql | undefined
-  /** Read when worker functions are generated; a worker itself is always one. Accepted, so that settings can be spread. */
-  readonly instances?: number | undefined
-  /** `skip` warns about messages that nobody here understands and goes on; `halt` stops this worker function. Default `skip`. */
+}
+
+/** What a caller may set for the worker of a flow or of a step. */
+export interface FlowQueueConfig extends WorkerConfig {
+  /** `skip` warns about messages that belong to no task of this worker and goes on; `halt` stops this worker function. Default `skip`. */
   readonly onUnsupportedMessage?: 'skip' | 'halt' | undefined
 }
 
@@ -72,16 +70,35 @@ const NUMBER_RULES = {
 
 type NumberOption = keyof typeof NUMBER_RULES
 
-// `instances` comes along when a generated function spreads the settings of defineWorkers; the worker does not read it.
-const OTHER_OPTIONS = ['connectionString', 'sql', 'onUnsupportedMessage', 'stepSlug', 'instances'] as const
-const KNOWN_OPTIONS: readonly string[] = [...Object.keys(NUMBER_RULES), ...OTHER_OPTIONS]
+const COMMON_OPTIONS = ['maxConcurrent', 'batchSize', 'maxPgConnections', 'pollIntervalMs', 'maxPollIntervalMs']
+const CONNECTION_OPTIONS = ['connectionString', 'sql']
+
+/**
+ * The options that one kind of worker reads beside the common ones; any other kind refuses them, where they would change nothing.
+ * `instances` is read when functions are generated: it is here because a generated function spreads the settings of defineWorkers.
+ */
+const FURTHER_OPTIONS: { readonly [K in Subscription['kind']]: readonly string[] } = {
+  flow: ['onUnsupportedMessage'],
+  step: ['stepSlug', 'onUnsupportedMessage', 'instances'],
+  queue: ['queueName', 'retry', 'timeout', 'visibilityTimeout'],
+}
+
+const WORKER_NAMES: { readonly [K in Subscription['kind']]: string } = {
+  flow: 'the worker of a flow',
+  step: 'the worker of a step',
+  queue: 'the worker of a queue without a flow',
+}
 
 /**
  * Checks a configuration and fills in the defaults.
  *
+ * @param kind what the worker serves: an option that another kind reads is refused
  * @throws StarflowError SF001 naming every problem at once
  */
-export function resolveWorkerConfig(config: WorkerConfig = {}): {
+export function resolveWorkerConfig(
+  config: FlowQueueConfig & { readonly visibilityTimeout?: unknown; readonly instances?: unknown } = {},
+  kind: Subscription['kind'] = 'flow',
+): {
   settings: ResolvedWorkerConfig
   connection: WorkerConnection
 } {
@@ -89,9 +106,10 @@ export function resolveWorkerConfig(config: WorkerConfig = {}): {
   const given = config as Readonly<Record<string, unknown>>
   const problems: string[] = []
 
+  const known = [...COMMON_OPTIONS, ...FURTHER_OPTIONS[kind], ...CONNECTION_OPTIONS]
   for (const key of Object.keys(given)) {
-    if (!KNOWN_OPTIONS.includes(key)) {
-      problems.push(`"${key}" is not an option; the options are ${KNOWN_OPTIONS.join(', ')}.`)
+    if (given[key] !== undefined && !known.includes(key)) {
+      problems.push(`"${key}" is not an option of ${WORKER_NAMES[kind]}; the options are ${known.join(', ')}.`)
     }
   }
 

@@ -5,7 +5,7 @@ import { FakeSql } from '../tests/support/fake-sql.ts'
 import { type TestPlatformOptions, testPlatform } from '../tests/support/test-platform.ts'
 import type { WorkerEvent } from './events.ts'
 import { subscriptionOf } from './subscription.ts'
-import { resolveWorkerConfig, type WorkerConfig } from './worker-config.ts'
+import { type FlowQueueConfig, resolveWorkerConfig } from './worker-config.ts'
 import { WorkerFunction } from './worker-function.ts'
 
 const ENV = { SUPABASE_DB_URL: 'postgres://nobody@localhost:1/none', STARFLOW_AUTH_SECRET: 's3cret' }
@@ -26,7 +26,7 @@ afterEach(async () => {
   vi.useRealTimers()
 })
 
-function setUp(options: { handler?: Handler; config?: WorkerConfig; platform?: TestPlatformOptions } = {}) {
+function setUp(options: { handler?: Handler; config?: FlowQueueConfig; platform?: TestPlatformOptions } = {}) {
   const platform = testPlatform({ env: ENV, ...options.platform })
   const sql = new FakeSql()
   const events: WorkerEvent[] = []

@@ -66,6 +66,13 @@ test('an editor shows the step slugs over stepSlug', () => {
   )
 })
 
+test('an editor shows the step slugs of a step-queued flow and of its routes, also where there are several', () => {
+  expect(hoverOf(FLOW, 'queued')).toMatch(/"classify" \| "deliver">$/)
+  expect(hoverOf(`${FLOW} for (const { stepSlug } of queued.routes) stepSlug`, 'stepSlug')).toBe(
+    'const stepSlug: "classify" | "deliver"',
+  )
+})
+
 test('of one flow or another, only a step that both have is taken', () => {
   const either = `${FLOW}
     const other = withStepQueues(new Flow({ slug: 'mails' }).step({ slug: 'deliver' }, () => 1).step({ slug: 'bounce' }, () => 2))
@@ -88,6 +95,10 @@ test('a helper starts the workers of any step-queued flow', () => {
         EdgeWorker.start<unknown, T>(definition, ...config)
       }
       startOne(queued, { stepSlug: 'deliver' })
+      function host<T extends AnyFlow>(flow: StepQueuedFlow<T>) {
+        for (const { stepSlug } of flow.routes) EdgeWorker.start(flow, { stepSlug })
+      }
+      host(queued)
     `),
   ).toEqual([])
 })
@@ -98,10 +109,33 @@ test.each([
     "queued.step({ slug: 'late' }, () => 1)",
     'Add steps before withStepQueues: it makes a queue for each step that is there',
   ],
+  ['withStepQueues(withStepQueues(flow))', 'This flow has step queues already: call withStepQueues once'],
+  [
+    `EdgeWorker.start(new Flow<object, { mailer: object }>({ slug: 'a' }).step({ slug: 'b' }, () => 1))`,
+    'This flow needs a context that the worker does not give: mailer',
+  ],
+  [
+    `EdgeWorker.start(withStepQueues(new Flow<object, { mailer: object }>({ slug: 'a' }).step({ slug: 'b' }, () => 1)), { stepSlug: 'b' })`,
+    'This flow needs a context that the worker does not give: mailer',
+  ],
   [
     "EdgeWorker.start(flow, { stepSlug: 'classify' })",
     'This flow has one queue: leave stepSlug out, or start withStepQueues(flow)',
   ],
 ])('%s is answered with a sentence', (call, sentence) => {
   expect(errorsOf(`${FLOW} ${call}`).join('\n')).toContain(sentence)
+})
+
+test.each([
+  ["EdgeWorker.start(queued, { stepSlug: 'classify', maxConcurent: 3 })", 'maxConcurrent'],
+  ["EdgeWorker.start(() => 1, { queueName: 'a', retry: { limt: 3 } })", 'limit'],
+  ["new Flow({ slug: 'a', maxAttempt: 3 })", 'maxAttempts'],
+  ["flow.step({ slug: 'a', maxAttempt: 3 }, () => 1)", 'maxAttempts'],
+  ["flow.array({ slug: 'a', maxAttempt: 3 }, () => [1])", 'maxAttempts'],
+  ["flow.wait({ slug: 'a', timeOut: 3 })", 'timeout'],
+  ['defineWorkers(queued, { classify: { maxConcurent: 3 } })', 'maxConcurrent'],
+])('a misspelt option is answered with the one that is meant: %s', (call, option) => {
+  const errors = errorsOf(`${FLOW} ${call}`)
+  expect(errors).toHaveLength(1)
+  expect(errors[0]).toContain(`Did you mean to write '${option}'?`)
 })

@@ -8,7 +8,7 @@ import {
   type Subscription,
   subscriptionOf,
 } from '../../src/subscription.ts'
-import { resolveWorkerConfig, type WorkerConfig } from '../../src/worker-config.ts'
+import { type FlowQueueConfig, resolveWorkerConfig } from '../../src/worker-config.ts'
 import { openConnections } from '../../src/worker-connections.ts'
 import { WorkerFunction } from '../../src/worker-function.ts'
 import { type TestPlatformOptions, testPlatform } from './test-platform.ts'
@@ -27,7 +27,8 @@ export interface RunningFunction {
   event<TName extends WorkerEvent['event']>(name: TName): Promise<Extract<WorkerEvent, { event: TName }>>
 }
 
-interface FunctionOptions extends WorkerConfig {
+interface FunctionOptions extends FlowQueueConfig {
+  visibilityTimeout?: number | undefined
   functionName?: string
   platform?: TestPlatformOptions
   /** The limit of the worker's own calls. */
@@ -89,7 +90,7 @@ function functionOn(
       for (const wake of waiting) wake()
     },
   })
-  const { settings, connection } = resolveWorkerConfig(config)
+  const { settings, connection } = resolveWorkerConfig(config, subscriptions[0]?.kind)
   for (const subscription of subscriptions) workerFunction.add(subscription, settings, connection)
   return {
     events,
