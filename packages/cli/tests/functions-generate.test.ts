@@ -1,12 +1,15 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, utimesSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { resolveDenoBinary } from '@starflow/local'
 import { afterEach, describe, expect, test } from 'vitest'
 import { applyGeneration, planGeneration } from '../src/functions/generation.ts'
 import { loadProject } from '../src/project/project.ts'
 import { SampleProject } from './support/sample-project.ts'
+
+const DSL_SOURCES = fileURLToPath(new URL('../../dsl/src', import.meta.url))
 
 const ORDERS = `
 import { defineWorkers, Flow, withStepQueues } from '@starflow/dsl'
@@ -71,6 +74,26 @@ describe('starflow functions generate', () => {
     const { functions } = await sample({ 'mail.ts': MAIL }).generate()
     expect(functions).toEqual(['sendmail'])
     expect(project.read('supabase/functions/sendmail/index.ts')).toContain('EdgeWorker.start(mail)\n')
+  })
+
+  test.each([
+    ['plain', 'export const orders = new OtherFlow()'],
+    ['with step queues', 'export const orders = { flow: new OtherFlow(), routes: [] }'],
+  ])('a flow of another library is refused with the module that exports it: %s', async (_, text) => {
+    const module = `class OtherFlow { slug = 'orders'; stepOrder = ['pay']; getStepDefinition() { return {} } }\n${text}\n`
+    await expect(sample({ 'orders.ts': module, 'mail.ts': MAIL }).generate()).rejects.toMatchObject({
+      code: 'SF122',
+      message:
+        'supabase/functions/_flows/orders.ts exports a flow that the Flow class of @starflow/dsl did not make: "orders".',
+      detail: expect.stringContaining('class OtherFlow'),
+    })
+    expect(project.files()).not.toHaveProperty('supabase/functions/sendmail/index.ts')
+  })
+
+  test('a flow of a second copy of @starflow/dsl gets its functions', async () => {
+    sample({ 'mail.ts': MAIL.replace('@starflow/dsl', '../_copy/index.ts') })
+    cpSync(DSL_SOURCES, join(project.root, 'supabase/functions/_copy'), { recursive: true })
+    expect((await project.generate()).functions).toEqual(['sendmail'])
   })
 
   test('a plain flow that is also exported wrapped gets no worker of its own', async () => {

@@ -1,5 +1,6 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { LocalWorkflowStateAdapter } from '@starflow/engine/adapters/local'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { starflow as starflowHere } from './support/run-starflow.ts'
@@ -10,6 +11,7 @@ import { endStarflowProcesses, runStarflow, startStarflow } from './support/star
 let project: SampleProject
 
 const home = process.cwd()
+const DSL_SOURCES = fileURLToPath(new URL('../../dsl/src', import.meta.url))
 
 // A process of the command line takes seconds to start where many do.
 vi.setConfig({ testTimeout: 120_000 })
@@ -357,4 +359,22 @@ describe('starflow runner', () => {
       ...{ [mine.runId]: 'success', [other.runId]: 'queued', [long.runId]: 'success' },
     })
   })
+})
+
+test('a flow of another library is refused with its module, one of a second copy of @starflow/dsl runs', async () => {
+  project.write(
+    'other.ts',
+    "class OtherFlow { slug = 'orders'; stepOrder = ['pay']; getStepDefinition() {} }\nexport const orders = new OtherFlow()\n",
+  )
+  const refused = await starflow('run', 'other.ts')
+  expect(refused.exitCode).toBe(1)
+  expect(refused.lines.join('\n')).toContain(
+    'other.ts exports a flow that the Flow class of @starflow/dsl did not make: "orders".',
+  )
+  cpSync(DSL_SOURCES, join(project.root, 'copy'), { recursive: true })
+  project.write(
+    'copied.ts',
+    "import { Flow } from './copy/index.ts'\nexport const theirs = new Flow({ slug: 'theirs' }).step({ slug: 'one' }, () => 1)\n",
+  )
+  expect(await json('run', 'copied.ts')).toMatchObject({ output: { one: 1 } })
 })

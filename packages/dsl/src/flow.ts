@@ -1,5 +1,6 @@
 import type { CompatibleContext } from './compatible-flow.ts'
 import type { ContextOfStep, ContextRequirement, Env, HandlerContext, StepContext } from './context.ts'
+import { flowBrand } from './flow-brand.ts'
 import type {
   AnyDeps,
   AnyFlow,
@@ -78,6 +79,7 @@ export class Flow<
     readonly env: TEnv
     readonly compatible: CompatibleContext<TContext, StepContext<TInput, TEnv>>
   }
+  readonly [flowBrand] = true
   readonly slug: string
   readonly options: RuntimeOptions
   readonly input: StandardSchemaV1<TInput> | undefined

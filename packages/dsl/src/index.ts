@@ -15,6 +15,7 @@ export type {
 export { exactJsonText, findStandIn, parseExactJson, roundedNumber, roundedNumberProblem } from './exact-json.ts'
 export { externalStep } from './external-step.ts'
 export { Flow, type FlowOptions } from './flow.ts'
+export { isFlow, refuseForeignFlow, requireFlow } from './flow-brand.ts'
 export { extractFlowShape, type FlowShape, type PatternShape, type StepShape } from './flow-shape.ts'
 export type { FlowTypeError } from './flow-type-error.ts'
 export type {
@@ -31,6 +32,7 @@ export type {
   StepOutput,
   StepSlug,
 } from './flow-types.ts'
+export { ForeignFlowError } from './foreign-flow-error.ts'
 export type { InputPattern } from './input-pattern.ts'
 export { inputProblem, invalidInput } from './input-problem.ts'
 export { InvalidDependencyError } from './invalid-dependency-error.ts'

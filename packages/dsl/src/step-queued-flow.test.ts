@@ -82,7 +82,12 @@ describe('withStepQueues', () => {
   })
 
   it('duplicates are refused even in a flow of another making', () => {
-    const foreign = (slug: string, stepOrder: string[]) => ({ slug, stepOrder, getStepDefinition: () => null }) as never
+    const foreign = (slug: string, stepOrder: string[]) =>
+      Object.create(flow, {
+        slug: { value: slug },
+        stepOrder: { value: stepOrder },
+        getStepDefinition: { value: () => null },
+      }) as never
     expect(thrownBy(() => withStepQueues(foreign('x', ['aB', 'Ab'])))).toBeInstanceOf(DuplicateStepSlugError)
     const collision = thrownBy(() => withStepQueues(foreign('x', ['1', 'a'.repeat(60)])))
     expect(collision).toBeInstanceOf(DuplicateQueueRouteError)

@@ -1,4 +1,5 @@
 import { StarflowError } from '@starflow/errors'
+import { isFlow, refuseForeignFlow } from './flow-brand.ts'
 import type { FlowTypeError } from './flow-type-error.ts'
 import type { AnyFlow, HandledStepSlug } from './flow-types.ts'
 import { resolveQueueName } from './queue-name.ts'
@@ -43,7 +44,7 @@ type Refused<TName extends string, TSentence extends string> = { readonly [K in 
  * Checks every queue name at once, before anything touches a worker or a database.
  *
  * @throws EmptyStepQueuedFlowError, FlowQueueNameError, StepQueueNameError, DuplicateStepSlugError,
- *   DuplicateQueueRouteError; all of them are a StepQueueError
+ *   DuplicateQueueRouteError; all of them are a StepQueueError. ForeignFlowError for a flow of another library
  *
  * @example
  * export const communityThreads = withStepQueues(flow)
@@ -73,7 +74,9 @@ export function withStepQueues<TFlow extends AnyFlow>(flow: TFlow): StepQueuedFl
 
 /** True for what withStepQueues returns, from any copy of this package. */
 export function isStepQueuedFlow(value: unknown): value is StepQueuedFlow {
-  return typeof value === 'object' && value !== null && (value as Partial<StepQueuedFlow>)[stepQueuedBrand] === true
+  if (typeof value !== 'object' || value === null) return false
+  const { [stepQueuedBrand]: brand, flow } = value as Partial<StepQueuedFlow>
+  return brand === true && isFlow(flow)
 }
 
 /**
@@ -96,8 +99,8 @@ function isWait(flow: AnyFlow, stepSlug: string): boolean {
 }
 
 function requirePlainFlow(flow: unknown): void {
-  const isFlow = typeof (flow as Partial<AnyFlow> | null | undefined)?.getStepDefinition === 'function'
-  if (isFlow) return
+  if (isFlow(flow)) return
+  refuseForeignFlow('withStepQueues was given', flow)
   throw new StarflowError({
     code: 'SF001',
     message: isStepQueuedFlow(flow) ? 'This flow has step queues already.' : 'withStepQueues takes a Flow.',
@@ -106,7 +109,7 @@ function requirePlainFlow(flow: unknown): void {
   })
 }
 
-// Flow refuses these itself; a flow from another version of this package may not.
+// Flow refuses these itself; one from another version of this package may not.
 function requireDistinctSlugs(flowSlug: string, stepOrder: readonly string[]): void {
   const seen = new Map<string, string>()
   for (const stepSlug of stepOrder) {

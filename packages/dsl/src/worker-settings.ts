@@ -1,4 +1,5 @@
 import { StarflowError } from '@starflow/errors'
+import { refuseForeignFlow } from './flow-brand.ts'
 import type { AnyFlow, HandledStepSlug } from './flow-types.ts'
 import { InvalidStepOptionError } from './invalid-step-option-error.ts'
 import { checkInteger, checkOptionNames } from './step-option.ts'
@@ -40,7 +41,7 @@ const LARGEST_VALUES = { maxConcurrent: 10_000, batchSize: 10_000, instances: 20
  * functions import it.
  *
  * @throws UnknownStepError for a step that the flow does not have, StepIsWaitError for a wait, InvalidStepOptionError for
- *   a value that cannot be
+ *   a value that cannot be, ForeignFlowError for a flow of another library
  *
  * @example
  * export const workers = defineWorkers(communityThreads, { classify: { maxConcurrent: 4 }, deliverSlack: { instances: 3 } })
@@ -50,6 +51,7 @@ export function defineWorkers<TFlow extends AnyFlow>(
   settings: { readonly [K in HandledStepSlug<NoInfer<TFlow>>]?: WorkerSettings },
 ): WorkerDefinition<TFlow> {
   if (!isStepQueuedFlow(flow)) {
+    refuseForeignFlow('defineWorkers was given', flow)
     throw new StarflowError({
       code: 'SF001',
       message: 'defineWorkers takes a step-queued flow.',

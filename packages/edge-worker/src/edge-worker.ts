@@ -71,7 +71,7 @@ export interface EdgeWorkerApi {
    * One signature for all, since TypeScript says of overloads that none matches, and not what is wrong.
    *
    * @throws StarflowError SF001 for a configuration, SF114 without a stepSlug where one is needed, SF115 with one where
-   * none is, SF107 for an unknown one, SF402 for a second worker on one queue, SF404 for a step timeout longer than this
+   * none is, SF107 for an unknown one, SF122 for a flow of another library, SF402 for a second worker on one queue, SF404 for a step timeout longer than this
    * instance lives, SF401 outside of Deno. At the start: SF410 where there is no such queue, SF411 for the queue of a flow
    *
    * @example

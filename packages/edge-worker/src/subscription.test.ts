@@ -1,6 +1,6 @@
 import { type AnyFlow, Flow, withStepQueues } from '@starflow/dsl'
 import { isStarflowError } from '@starflow/errors'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { type StepSubscription, subscribedSteps, subscriptionKey, subscriptionOf } from './subscription.ts'
 
 const flow = new Flow({ slug: 'communityThreadsV1' })
@@ -45,6 +45,29 @@ describe('subscriptionOf', () => {
       })
     })
   }
+
+  it('refuses a flow of another library, with or without step queues', () => {
+    class OtherFlow {
+      slug = 'orders'
+      stepOrder = ['pay']
+      getStepDefinition() {}
+    }
+    for (const foreign of [new OtherFlow(), { flow: new OtherFlow(), routes: [] }]) {
+      expect(refusal(foreign, undefined)).toMatchObject({
+        code: 'SF122',
+        message: 'EdgeWorker.start was given a flow that the Flow class of @starflow/dsl did not make: "orders".',
+      })
+    }
+  })
+
+  it('takes a flow of a second copy of @starflow/dsl', async () => {
+    vi.resetModules()
+    const copy = await import('@starflow/dsl')
+    expect(copy.Flow).not.toBe(Flow)
+    const theirs = new copy.Flow({ slug: 'theirs' }).step({ slug: 'pay' }, () => 1)
+    expect(subscriptionOf(theirs, undefined)).toMatchObject({ kind: 'flow', flowSlug: 'theirs' })
+    expect(subscriptionOf(copy.withStepQueues(theirs), 'pay')).toMatchObject({ kind: 'step', flowSlug: 'theirs' })
+  })
 
   it('refuses a wait, and lists the steps that workers run', () => {
     const waiting = withStepQueues(flow.wait({ slug: 'approve', dependsOn: ['classify'] }))

@@ -2,6 +2,7 @@ import {
   type AnyFlow,
   type HandledStep,
   isStepQueuedFlow,
+  requireFlow,
   StepIsWaitError,
   type StepQueuedFlow,
   UnknownStepError,
@@ -101,21 +102,14 @@ const MAX_INTEGER = 2_147_483_647
  * Makes the subscription of a start call.
  *
  * @throws StarflowError SF114 without a step slug for a step-queued flow, SF115 with one for a plain flow, SF107 for an
- * unknown one, SF119 for a wait, SF001 for something that is no flow
+ * unknown one, SF119 for a wait, SF122 for a flow of another library, SF001 for something that is no flow
  */
 export function subscriptionOf(
   definition: AnyFlow | StepQueuedFlow<AnyFlow>,
   stepSlug: unknown,
 ): FlowSubscription | StepSubscription {
   if (isStepQueuedFlow(definition)) return stepSubscription(definition, stepSlug)
-  if (!isFlow(definition)) {
-    throw new StarflowError({
-      code: 'SF001',
-      message: 'EdgeWorker.start needs a flow.',
-      detail: `It was given ${definition === null ? 'null' : typeof definition}.`,
-      hint: 'Pass `new Flow({ slug: … })…`, `withStepQueues(flow)`, or a handler with { queueName }.',
-    })
-  }
+  requireFlow('EdgeWorker.start', definition)
   const flow: AnyFlow = definition
   if (stepSlug !== undefined) {
     throw new StarflowError({
@@ -167,14 +161,4 @@ function stepSubscription(definition: StepQueuedFlow<AnyFlow>, stepSlug: unknown
     stepSlug: route.stepSlug,
     routeMap: Object.freeze(routes.map(({ stepSlug, queueName }) => Object.freeze({ stepSlug, queueName }))),
   })
-}
-
-function isFlow(value: unknown): value is AnyFlow {
-  if (typeof value !== 'object' || value === null) return false
-  const candidate = value as Partial<AnyFlow>
-  return (
-    typeof candidate.slug === 'string' &&
-    Array.isArray(candidate.stepOrder) &&
-    typeof candidate.getStepDefinition === 'function'
-  )
 }

@@ -1,5 +1,5 @@
 import { Flow, NonRetryableError, RetryLater, type RunnerContext, type StandardSchemaV1 } from '@starflow/dsl'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { NullWorkflowStateAdapter } from '../src/adapters/null/index.ts'
 import { Engine, type EngineOptions } from '../src/engine/engine.ts'
 import type { RunEventType } from '../src/run-record.ts'
@@ -30,6 +30,23 @@ test('a run of parallel steps ends with the outputs of its leaves', async () => 
     leasedBy: null,
     output: { sum: 15, same: [6, 3] },
   })
+})
+
+test('a flow of another library is refused before anything is written, one of a second copy of @starflow/dsl runs', async () => {
+  class OtherFlow {
+    slug = 'orders'
+    stepOrder = ['pay']
+    getStepDefinition() {}
+  }
+  await expect(engine().run(new OtherFlow() as never, null as never)).rejects.toMatchObject({
+    code: 'SF122',
+    message: 'The engine was given a flow that the Flow class of @starflow/dsl did not make: "orders".',
+  })
+  vi.resetModules()
+  const copy = await import('@starflow/dsl')
+  expect(copy.Flow).not.toBe(Flow)
+  const theirs = new copy.Flow<number>({ slug: 'theirs' }).step({ slug: 'half' }, (n) => n / 2)
+  expect((await engine().run(theirs, 4)).output).toEqual({ half: 2 })
 })
 
 test('parallel steps run at the same time', async () => {

@@ -29,6 +29,7 @@ export const ERROR_CODES = {
   SF119: 'StepIsWaitError',
   SF120: 'UpgradeRefusedError',
   SF121: 'DefinitionInUseError',
+  SF122: 'ForeignFlowError',
   // SF2xx runs
   SF201: 'FlowNotFoundError',
   SF202: 'RunIdConflictError',

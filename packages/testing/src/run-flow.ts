@@ -7,6 +7,7 @@ import {
   type HandledStep,
   type HandledStepSlug,
   type Json,
+  requireFlow,
   type StepDefinition,
   type StepInput,
   type StepOutput,
@@ -93,6 +94,7 @@ export async function runFlow<TFlow extends AnyFlow>(
   input: ExtractFlowInput<TFlow>,
   options: RunFlowOptions<TFlow> = {},
 ): Promise<FlowReport<TFlow>> {
+  requireFlow('runFlow', flow)
   const clock = new PatientClock()
   const adapter = await LocalWorkflowStateAdapter.open({ path: ':memory:', clock: () => Math.floor(clock.now()) })
   try {
@@ -230,11 +232,11 @@ class RunInMemory {
         return [slug, definition.stepType === 'wait' ? definition : this.#watchedStep(definition, standIns[slug])]
       }),
     )
-    // Only what an engine asks of a flow.
-    return {
-      ...{ slug: flow.slug, options: flow.options, input: flow.input, stepOrder: flow.stepOrder },
-      getStepDefinition: (slug: string) => definitions.get(slug)!,
-    } as AnyFlow
+    // Only what an engine asks of a flow; the rest is the flow's.
+    return Object.create(flow, {
+      stepOrder: { value: flow.stepOrder },
+      getStepDefinition: { value: (slug: string) => definitions.get(slug)! },
+    }) as AnyFlow
   }
 
   #watchedStep(definition: HandledStep, standIn: StandIn<never> | undefined): StepDefinition {

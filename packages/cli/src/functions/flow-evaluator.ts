@@ -1,7 +1,7 @@
 /**
  * Runs in Deno, never in Node: it is copied beside the functions so that it sees their deno.json, imports each flow
  * module named on its command line and prints what it exports. Only `node:` built-ins, no import of ours: the flows bring
- * their own copy of @starflow/dsl, and are recognised by their shape.
+ * their own copy of @starflow/dsl, and are recognised by its brand.
  *
  * argv: a mark that its line of output begins with, then the absolute paths of the modules.
  */
@@ -30,7 +30,8 @@ console.log(mark + JSON.stringify(await Promise.all(paths.map(evaluate))))
 async function evaluate(path: string) {
   try {
     const module = (await import(pathToFileURL(path).href)) as Record<string, unknown>
-    return { path, flows: distinctExports(module).flatMap(([name, value]) => describe(name, value, module)) }
+    const flows = distinctExports(module).flatMap(([name, value]) => describe(name, value, module))
+    return { path, flows, foreign: foreignFlowsOf(module) }
   } catch (error) {
     const { name, message, stack, code, detail, hint } = error as Record<string, unknown>
     return { path, error: { name, message: String(message ?? error), stack, code, detail, hint } }
@@ -44,6 +45,15 @@ function describe(exportName: string, value: unknown, module: Record<string, unk
   }
   if (isFlow(value)) return [{ exportName, flowSlug: value.slug }]
   return []
+}
+
+/** The exports that look like flows and were not made by @starflow/dsl, with the names of their classes. */
+function foreignFlowsOf(module: Record<string, unknown>) {
+  return Object.values(module).flatMap((value) => {
+    const flow = isRecord(value) && Array.isArray(value.routes) ? value.flow : value
+    const looksLikeFlow = isRecord(flow) && typeof flow.slug === 'string' && Array.isArray(flow.stepOrder)
+    return looksLikeFlow && !isFlow(flow) ? [{ flowSlug: flow.slug as string, className: flow.constructor?.name }] : []
+  })
 }
 
 /**
@@ -83,13 +93,13 @@ function isWorkerDefinition(value: unknown): value is WorkerDefinitionLike {
 }
 
 function isStepQueued(value: unknown): value is StepQueuedLike {
-  return isRecord(value) && Array.isArray(value.routes) && isFlow(value.flow)
+  return isRecord(value) && value[Symbol.for('starflow.stepQueuedFlow')] === true && isFlow(value.flow)
 }
 
 function isFlow(value: unknown): value is FlowLike {
-  return isRecord(value) && typeof value.slug === 'string' && Array.isArray(value.stepOrder)
+  return isRecord(value) && value[Symbol.for('starflow.flow')] === true
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+function isRecord(value: unknown): value is Record<string | symbol, unknown> {
   return typeof value === 'object' && value !== null
 }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { copyFileSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { ForeignFlowError } from '@starflow/dsl'
 import { StarflowError } from '@starflow/errors'
 import { foldersUpward, type Project } from '../project/project.ts'
 import { type DenoEnd, describeDenoEnd, hasCrashed, runTwiceAtMost } from './deno-end.ts'
@@ -33,7 +34,12 @@ interface ErrorReport {
 }
 
 type ModuleReport =
-  | { path: string; flows: Omit<ExportedFlow, 'module'>[]; error?: undefined }
+  | {
+      path: string
+      flows: Omit<ExportedFlow, 'module'>[]
+      foreign: { flowSlug: string; className?: string }[]
+      error?: undefined
+    }
   | { path: string; error: ErrorReport }
 
 /** What the flow modules export, and what they seem to have been meant to. */
@@ -59,7 +65,7 @@ export function findFlowModules(project: Project): string[] {
 /**
  * Evaluates flow modules in Deno and returns the flows they export, in the order of files and exports, and a warning for
  * what a module makes without exporting it. `workspace` is a folder directly inside the functions folder with the deno.json that a function there will have.
- * Throws SF611 for a module that does not compile or throws, with its file and line.
+ * Throws SF611 for a module that does not compile or throws, with its file and line, SF122 for a flow of another library.
  */
 export async function evaluateFlowModules(
   project: Project,
@@ -71,6 +77,10 @@ export async function evaluateFlowModules(
   const reports = await runEvaluator(project, script, modules)
   const evaluated = reports.map((report) => {
     if (report.error !== undefined) throw moduleError(project, report.path, report.error)
+    const [foreign] = report.foreign
+    if (foreign !== undefined) {
+      throw new ForeignFlowError(`${relative(project.root, report.path)} exports`, foreign.flowSlug, foreign.className)
+    }
     const module = relative(project.functionsDir, report.path).replaceAll('\\', '/')
     const flows = report.flows.map((flow) => ({ module, ...flow }))
     return {

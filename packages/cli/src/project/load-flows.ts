@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { AnyFlow } from '@starflow/dsl'
+import { type AnyFlow, isFlow, isStepQueuedFlow, refuseForeignFlow } from '@starflow/dsl'
 import { describeError, isStarflowError, StarflowError } from '@starflow/errors'
 import { FLOWS_FOLDER, findFlowModules } from '../functions/flow-modules.ts'
 import { loadProject, type Project } from './project.ts'
@@ -10,7 +10,8 @@ import { loadProject, type Project } from './project.ts'
  * The flows of these modules, each once, loaded into this process, which executes them; without modules those of the project's
  * folder `_flows`. A step-queued flow is the flow in it: on a runner it has no queues.
  *
- * @throws StarflowError SF611 for a module that cannot be loaded and for two flows with one slug, SF612 when no module exports a flow
+ * @throws StarflowError SF611 for a module that cannot be loaded and for two flows with one slug, SF612 when no module exports a flow,
+ * SF122 when one exports a flow of another library
  */
 export async function loadFlows(modules: readonly string[]): Promise<readonly AnyFlow[]> {
   const files =
@@ -38,7 +39,7 @@ export async function loadProjectFlows(project: Project): Promise<readonly AnyFl
 async function flowsOfFiles(files: readonly string[]): Promise<readonly AnyFlow[]> {
   const bySlug = new Map<string, { readonly flow: AnyFlow; readonly file: string }>()
   for (const file of files) {
-    for (const flow of Object.values(await loadModule(file)).flatMap(flowOf)) {
+    for (const flow of Object.values(await loadModule(file)).flatMap((value) => flowOf(value, file))) {
       const other = bySlug.get(flow.slug.toLowerCase())
       if (other !== undefined && other.flow !== flow) throw sameSlug(other.flow.slug, flow.slug, [other.file, file])
       bySlug.set(flow.slug.toLowerCase(), { flow, file })
@@ -72,19 +73,10 @@ async function loadModule(file: string): Promise<Readonly<Record<string, unknown
   }
 }
 
-/** Recognised by their shape: a module brings its own copy of the package. */
-function flowOf(value: unknown): AnyFlow[] {
-  if (isFlow(value)) return [value]
-  return isRecord(value) && Array.isArray(value.routes) && isFlow(value.flow) ? [value.flow] : []
-}
-
-function isFlow(value: unknown): value is AnyFlow {
-  return (
-    isRecord(value) &&
-    typeof value.slug === 'string' &&
-    Array.isArray(value.stepOrder) &&
-    typeof value.getStepDefinition === 'function'
-  )
+/** Recognised by their brand: a module may bring its own copy of the package. */
+function flowOf(value: unknown, file: string): AnyFlow[] {
+  refuseForeignFlow(`${shown(file)} exports`, value)
+  return isFlow(value) ? [value] : isStepQueuedFlow(value) ? [value.flow] : []
 }
 
 function sameSlug(first: string, slug: string, files: readonly string[]): StarflowError {
@@ -96,10 +88,6 @@ function sameSlug(first: string, slug: string, files: readonly string[]): Starfl
     hint: 'A slug is one flow: give one of them another.',
     fields: { slug },
   })
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
 }
 
 function shown(file: string): string {

@@ -7,6 +7,7 @@ import {
   extractFlowShape,
   type Json,
   type RunnerContext,
+  requireFlow,
   toJsonText,
 } from '@starflow/dsl'
 import { StarflowError } from '@starflow/errors'
@@ -149,11 +150,12 @@ export class Engine {
   /**
    * Checks that a flow can run here, and keeps its definition: runs are tied to it.
    *
-   * @throws StarflowError SF817
+   * @throws StarflowError SF817; SF122 for a flow of another library
    */
   async serve(flow: AnyFlow): Promise<DefinitionRecord> {
     const known = this.#served.get(flow)
     if (known !== undefined) return known
+    requireFlow('The engine', flow)
     checkRunnable(flow, this.#options.waitHost)
     const shape = extractFlowShape(flow)
     const definition = { flowSlug: flow.slug, shapeHash: await shapeHash(shape), shape }

@@ -1,0 +1,43 @@
+import { StarflowError } from '@starflow/errors'
+import type { AnyFlow } from './flow-types.ts'
+import { ForeignFlowError } from './foreign-flow-error.ts'
+
+/** Says at run time that a value is a flow, whichever copy of this package made it. */
+export const flowBrand: unique symbol = Symbol.for('starflow.flow')
+
+/** True for what the class Flow makes, in any copy of this package. */
+export function isFlow(value: unknown): value is AnyFlow {
+  return typeof value === 'object' && value !== null && (value as { [flowBrand]?: unknown })[flowBrand] === true
+}
+
+/**
+ * Refuses what is not a flow of ours, also where it looks like one.
+ *
+ * @param taker what needs the flow, as the first words of the message
+ * @throws ForeignFlowError; StarflowError SF001 for something that is no flow at all
+ */
+export function requireFlow(taker: string, value: unknown): asserts value is AnyFlow {
+  if (isFlow(value)) return
+  refuseForeignFlow(`${taker} was given`, value)
+  throw new StarflowError({
+    code: 'SF001',
+    message: `${taker} needs a flow.`,
+    detail: `It was given ${value === null ? 'null' : typeof value}.`,
+    hint: 'Pass `new Flow({ slug: … })…`, `withStepQueues(flow)`, or a handler with { queueName }.',
+  })
+}
+
+/**
+ * Refuses a flow that looks like ours and is not, with or without step queues; anything else passes.
+ *
+ * @param subject the first words of the message: who was given it, or which module exports it
+ * @throws ForeignFlowError
+ */
+export function refuseForeignFlow(subject: string, value: unknown): void {
+  if (typeof value !== 'object' || value === null || isFlow(value)) return
+  const { slug, stepOrder, routes, flow } = value as Record<string, unknown>
+  if (typeof slug === 'string' && Array.isArray(stepOrder)) {
+    throw new ForeignFlowError(subject, slug, value.constructor?.name)
+  }
+  if (Array.isArray(routes)) refuseForeignFlow(subject, flow)
+}
