@@ -47,6 +47,18 @@ async function scrollTo(list: Locator, text: string): Promise<void> {
 }
 
 describe('a run', () => {
+  test('on a runner shows what a step says of its progress while it runs', async () => {
+    world.payment.close()
+    const runId = await start('exportV1', {}, 'runner')
+    const page = await browser.open(`/runs/${runId}?workspace=shop&step=write`)
+    const panel = page.getByRole('complementary', { name: 'Step write' })
+    await panel.getByRole('heading', { name: 'Progress' }).waitFor()
+    await panel.getByText('120').waitFor()
+    world.payment.open()
+    await panel.getByRole('heading', { name: 'Output' }).waitFor()
+    expect(await panel.getByRole('heading', { name: 'Progress' }).count()).toBe(0)
+  })
+
   test('is started from the form of its flow, and watched to its end', async () => {
     world.payment.close()
     const page = await browser.open('/flows/orderV2?workspace=shop')

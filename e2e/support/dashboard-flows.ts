@@ -1,4 +1,4 @@
-import { Flow, NonRetryableError, unchecked, withStepQueues } from '@starflow/dsl'
+import { Flow, NonRetryableError, type RunnerContext, unchecked, withStepQueues } from '@starflow/dsl'
 import { z } from 'zod'
 
 /** Where handlers wait for leave, so that a test sees a run under way. Open unless a test closes it. */
@@ -86,3 +86,15 @@ export const reports = new Flow<{ month: string }>({ slug: 'reportV1', maxAttemp
   .step({ slug: 'render', dependsOn: ['collect'] }, ({ collect }) => `${collect.month}: ${collect.rows} rows`)
   .wait({ slug: 'release', dependsOn: ['render'] })
   .step({ slug: 'publish', dependsOn: ['render', 'release'] }, ({ render }) => render)
+
+/** Says how far it is, and goes on with the payments. */
+export function exports(world: FlowWorld) {
+  return new Flow<object, RunnerContext>({ slug: 'exportV1', maxAttempts: 1 }).step(
+    { slug: 'write' },
+    async (_, ctx) => {
+      await ctx.progress({ rows: 120, of: 400 })
+      await world.payment.pass()
+      return 400
+    },
+  )
+}

@@ -14,7 +14,7 @@ import {
 import { ROOT } from '../../scripts/repository.ts'
 import { COMPILED } from '../../tests/support/compiled.ts'
 import type { TestDatabase } from '../../tests/support/test-database.ts'
-import { type FlowWorld, Gate, imports, orders, reports } from './dashboard-flows.ts'
+import { exports, type FlowWorld, Gate, imports, orders, reports } from './dashboard-flows.ts'
 
 /** A server with its dashboard, a database, and workers in this process that do what the flows say. */
 export interface DashboardWorld extends FlowWorld {
@@ -47,7 +47,8 @@ export async function dashboardWorld(): Promise<DashboardWorld> {
       ...{ flowSlug: flow.slug, shape: extractFlowShape(flow), queueMode: 'step', routeMap: routes },
     })
   }
-  const server = await testServer(storage, {}, { flows: [reports, ...queued.map(({ flow }) => flow)] as AnyFlow[] })
+  const flows = [reports, exports(world), ...queued.map(({ flow }) => flow)] as AnyFlow[]
+  const server = await testServer(storage, { STARFLOW_MIRROR: 'on' }, { flows })
   const workers: RunningFunction[] = []
   const processes: ChildProcess[] = []
   afterAll(async () => {

@@ -31,7 +31,7 @@ afterAll(() => {
   for (const release of holds.values()) release()
 })
 
-test('peers of the workspace are seen through any process, as of an instant, with what they are doing', async () => {
+test('peers of the workspace are seen through any process, as of an instant, with what they are doing; so is one run', async () => {
   const [acme, other] = [await edge.workspace('acme'), await edge.workspace('other')]
   const started = await acme.post('/api/runs', { flow: 'slowV1', input: { name: 'a' } })
   const peers = await until(
@@ -51,6 +51,12 @@ test('peers of the workspace are seen through any process, as of an instant, wit
   ])
   expect(Math.abs(Date.now() - Date.parse(peers.body.asOf))).toBeLessThan(60_000)
   expect((await other.get('/api/peers')).body.peers).toEqual([])
+  const live = `/api/runs/${started.body.runId}/live`
+  expect((await acme.get(live)).body).toMatchObject({
+    asOf: expect.any(String),
+    run: { status: 'running', phase: 'halfway', active: [{ node: 'work', progress: { percent: 50 } }] },
+  })
+  expect((await other.get(live)).body).toMatchObject({ run: null })
   holds.get('a')!()
   await until(
     () => acme.get('/api/peers'),
@@ -68,10 +74,12 @@ test('the lag is shown to the operator by age', async () => {
   ])
 })
 
-test('a server that does not mirror says so', async () => {
+test('a server that does not mirror says so, and knows nothing of any run', async () => {
   const plain = await testServer(storage, { STARFLOW_ROLE: 'edge' }, { flows: [slow] })
   const caller = await plain.workspace('acme')
   expect(await caller.get('/api/peers')).toMatchObject({ status: 503, body: { error: { code: 'SF941' } } })
+  const live = await caller.get(`/api/runs/${crypto.randomUUID()}/live`)
+  expect(live).toMatchObject({ status: 200, body: { asOf: null, run: null } })
 })
 
 test.each([

@@ -582,6 +582,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{runId}/live": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show what a run on a runner is doing right now, with the progress of its steps */
+        get: operations["showLiveRun"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/mirror": {
         parameters: {
             query?: never;
@@ -4687,6 +4704,113 @@ export interface operations {
                                 progress: components["schemas"]["Json"];
                             }[];
                         }[];
+                    };
+                };
+            };
+            /** @description SF902, SF905 */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF903 */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF904 */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF906 */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF914 */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF911, SF941 */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    showLiveRun: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The workspace. Required with the operator's token; with one of a workspace it may only name that. `*` stands for every workspace. */
+                "starflow-workspace"?: string;
+            };
+            path: {
+                /** @description The id of the run. */
+                runId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The run; null where the warm tier knows of none in this workspace, or the server does not mirror. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Everything that was written up to then is in the answer; null: nothing is known yet. */
+                        asOf: string | null;
+                        run: {
+                            /**
+                             * Format: uuid
+                             * @description The id of the run.
+                             */
+                            runId: string;
+                            flow: string | null;
+                            workspace: string;
+                            env: string;
+                            /** @enum {string} */
+                            status: "queued" | "running" | "paused" | "success" | "error" | "cancelled";
+                            phase: string | null;
+                            /** @description Who holds it. */
+                            runner: string | null;
+                            active: {
+                                /** @description The step, or `step[3]` for an element of a map. */
+                                node: string;
+                                attempt: number | null;
+                                /** Format: date-time */
+                                since: string;
+                                /** @description What it last said of itself; null: nothing. */
+                                progress: components["schemas"]["Json"];
+                            }[];
+                        } | null;
                     };
                 };
             };

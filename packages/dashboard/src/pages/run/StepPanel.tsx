@@ -6,13 +6,14 @@ import { Status } from '../../design/Status.tsx'
 import { Duration, RelativeTime, TimeUntil } from '../../design/Time.tsx'
 import { formatDuration } from '../../format/duration.ts'
 import { JsonPayload } from '../../json/JsonPayload.tsx'
+import type { JsonValue } from '../../json/json-value.ts'
 import { useScope } from '../../shell/use-scope.ts'
 import { WaitDecision } from '../waits/WaitDecision.tsx'
 import { Attempts } from './Attempts.tsx'
 import { ErrorText } from './ErrorText.tsx'
 import type { RunPanelProps } from './RunPanel.tsx'
 import { shownStatus } from './run-marks.ts'
-import { hasEnded, type RunDetail, type StepView } from './run-queries.ts'
+import { hasEnded, progressQuery, type RunDetail, type StepView } from './run-queries.ts'
 import { inlineValue, loadStepOutput } from './run-values.ts'
 import { skipReasonText } from './run-words.ts'
 import { SiblingSteps } from './SiblingSteps.tsx'
@@ -51,6 +52,7 @@ export function StepPanel({
         />
       )}
       {step.type === 'wait' && step.status === 'waiting' && <WaitDecision runId={run.runId} step={step.step} />}
+      {run.placement === 'runner' && step.status === 'started' && <StepProgress runId={run.runId} step={step.step} />}
       {step.outputBytes !== null && <StepOutput run={run} step={step} />}
       {step.type === 'map' && step.tasks !== null && (
         <StepTasks
@@ -64,6 +66,23 @@ export function StepPanel({
       {step.type === 'single' && <StepAttempts run={run} step={step} />}
     </div>
   )
+}
+
+/** What a handler last said with `ctx.progress`, of each element of a map that runs. */
+function StepProgress({ runId, step }: { readonly runId: string; readonly step: string }) {
+  const { data } = useQuery(progressQuery(useScope(), runId))
+  const told = (data?.run?.active ?? []).filter(
+    ({ node, progress }) => progress !== null && (node === step || node.startsWith(`${step}[`)),
+  )
+  return told.map(({ node, progress }) => (
+    <JsonPayload
+      key={node}
+      title={node === step ? 'Progress' : `Progress of ${node}`}
+      fileName={`${node}-progress`}
+      value={progress as JsonValue}
+      bytes={JSON.stringify(progress).length}
+    />
+  ))
 }
 
 function StepFacts({ run, step, onSelect }: Pick<RunPanelProps, 'run' | 'onSelect'> & { readonly step: StepView }) {

@@ -31,6 +31,21 @@ export function runQuery(scope: WorkspaceScope, runId: string) {
   })
 }
 
+/** What steps of a run on a runner last said of themselves. */
+export function progressQuery(scope: WorkspaceScope, runId: string) {
+  return queryOptions({
+    queryKey: ['runs', 'live', scope, runId],
+    queryFn: async ({ signal }) => {
+      const params = { path: { runId }, header: scopeHeader(scope) }
+      return await answerOf(api.GET('/api/runs/{runId}/live', { params, signal }))
+    },
+    // Never where the server does not mirror.
+    refetchInterval: ({ state }) => (state.data?.asOf === null ? false : PROGRESS_INTERVAL_MS),
+  })
+}
+
+const PROGRESS_INTERVAL_MS = 1000
+
 export async function cancelRun(scope: WorkspaceScope, runId: string, reason: string): Promise<boolean> {
   const params = { path: { runId }, header: scopeHeader(scope) }
   const body = reason === '' ? {} : { reason }

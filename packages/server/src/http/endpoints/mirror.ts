@@ -50,6 +50,26 @@ export function mirrorEndpoints(mirror: Mirror | undefined): Endpoint[] {
       },
     }),
     endpoint({
+      ...{ id: 'showLiveRun', method: 'get', path: '/api/runs/{runId}/live', tag, access: 'scope' },
+      summary: 'Show what a run on a runner is doing right now, with the progress of its steps',
+      params: z.object({ runId: schema.runId }),
+      answers: {
+        200: {
+          description:
+            'The run; null where the warm tier knows of none in this workspace, or the server does not mirror.',
+          schema: z.object({ asOf, run: liveRun.nullable() }),
+        },
+      },
+      errors: ['SF941'],
+      handle: async ({ scope, params }) => {
+        // Nothing is known here of any run, which is no failure.
+        if (mirror === undefined) return { status: 200, body: { asOf: null, run: null } }
+        const { asOf, answer } = await ask(mirror, (warm) => warm.readRuns([params.runId]))
+        const run = answer.find(({ run }) => run.workspace_id === workspaceOf(scope))
+        return { status: 200, body: { asOf, run: run === undefined ? null : liveRunView(run) } }
+      },
+    }),
+    endpoint({
       ...{ id: 'showMirror', method: 'get', path: '/api/mirror', tag, access: 'operator' },
       summary: 'Show how far the warm tier is behind, and what it refused',
       answers: {
