@@ -61,6 +61,8 @@ export class WorkerFunction {
   readonly #sleeper = new Sleeper()
   readonly #solitude = new Solitude()
   readonly #connections: SharedConnections
+  /** The last start of a worker of each flow. */
+  readonly #starts = new Map<string | null, Promise<unknown>>()
   readonly #refusals: RefusedRequests
   #shutdownReason: string | undefined
   #runningWorkers = 0
@@ -235,7 +237,7 @@ export class WorkerFunction {
     // Without this the host drops an instance at half of its life although handlers still run.
     platform.extendLifetime(worker.stopped)
     try {
-      const isRunning = (await worker.start()) === 'running'
+      const isRunning = (await this.#inTurn(subscription.flowSlug, () => worker.start())) === 'running'
       entry.fencedWorkerId = isRunning ? undefined : worker.workerId
       if (isRunning) this.#catchStrays(worker)
       return isRunning ? 'started' : 'fenced'
@@ -243,6 +245,14 @@ export class WorkerFunction {
       if (error instanceof WorkerShutdownError) return 'stopping'
       throw error
     }
+  }
+
+  /** Workers of one flow start one after the other: a flow whose definition is locked holds up one of the shared connections, not all. */
+  #inTurn<T>(flowSlug: string | null, start: () => Promise<T>): Promise<T> {
+    const before = this.#starts.get(flowSlug) ?? Promise.resolve()
+    const turn = before.then(start, start)
+    this.#starts.set(flowSlug, turn)
+    return turn
   }
 
   /** While workers run, a failure that no code waits for costs no more than the attempt that it belongs to. */

@@ -44,13 +44,15 @@ export function workerFunctionOn(
   return functionOn(databaseUrl, [subscriptionOf(definition, stepSlug)], options)
 }
 
-/** The same for all steps of a flow with step queues, as a grouped function hosts them. */
+/** The same for all steps of flows with step queues, as a grouped function hosts them. */
 export function groupedFunctionOn(
   databaseUrl: string,
-  definition: StepQueuedFlow<AnyFlow>,
+  definitions: readonly StepQueuedFlow<AnyFlow>[],
   options: FunctionOptions = {},
 ): RunningFunction {
-  const subscriptions = definition.flow.stepOrder.map((stepSlug) => subscriptionOf(definition, stepSlug))
+  const subscriptions = definitions.flatMap((definition) =>
+    definition.flow.stepOrder.map((stepSlug) => subscriptionOf(definition, stepSlug)),
+  )
   return functionOn(databaseUrl, subscriptions, options)
 }
 
