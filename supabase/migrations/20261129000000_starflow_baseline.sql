@@ -4931,7 +4931,8 @@ comment on table pgflow.worker_function_queues is 'Which queues a worker functio
 
 -- 60_worker/_beat_with_claim.sql
 -- A claim is a sign of life too, so that an idle worker needs no calls for its heartbeat: written at most every 3 s (which
--- _worker_state has looked at), and never waited for, since a claim must not (see 40_run/README.md).
+-- _worker_state has looked at), and never waited for, since a claim must not (see 40_run/README.md). Also where the last one lies in the
+-- future: the clock was set back since.
 create function pgflow._beat_with_claim(p_worker_id uuid)
 returns void
 language plpgsql
@@ -4940,7 +4941,7 @@ begin
   update pgflow.workers w set last_heartbeat_at = pgflow.clock()
   from (
     select due.worker_id from pgflow.workers due
-    where due.worker_id = p_worker_id and due.last_heartbeat_at < pgflow.clock() - interval '3 seconds'
+    where due.worker_id = p_worker_id and due.last_heartbeat_at not between pgflow.clock() - interval '3 seconds' and pgflow.clock() + interval '3 seconds'
     for no key update skip locked
   ) due
   where w.worker_id = due.worker_id;
@@ -5088,7 +5089,7 @@ begin
       select w.function_name, w.queue_name
       from pgflow.workers w join pgflow.worker_functions f on f.function_name = w.function_name
       where w.stopped_at is null and w.deprecated_at is null
-        and w.last_heartbeat_at > v_now - greatest(interval '12 seconds', f.debounce)
+        and w.last_heartbeat_at between v_now - greatest(interval '12 seconds', f.debounce) and v_now + greatest(interval '12 seconds', f.debounce)
     ), queues_without_worker as (
       select q.function_name from pgflow.worker_function_queues q
       where q.enabled and (q.function_name, q.queue_name) not in (select l.function_name, l.queue_name from live l)
@@ -5110,7 +5111,8 @@ begin
         and not exists (select from pgflow.worker_function_queues q where q.function_name = f.function_name
                         having count(*) > 0 and not bool_or(q.enabled))
         -- A worker that stopped by itself is replaced at once; the debounce is for pings that did not bring one up.
-        and (f.last_invoked_at is null or f.last_invoked_at < v_now - f.debounce
+        -- A ping in the future is from before the clock was set back.
+        and (f.last_invoked_at is null or f.last_invoked_at not between v_now - f.debounce and v_now + f.debounce
              or exists (select from pgflow.workers w where w.function_name = f.function_name
                         and w.started_at >= f.last_invoked_at and (w.stopped_at is not null or w.deprecated_at is not null)))
         and (not b.is_backing_off or f.start_awaited_since is not null)))
@@ -5129,15 +5131,17 @@ as $$
 $$;
 
 -- 60_worker/_heartbeat_is_fresh.sql
--- Live: not stopped, and heard of within the longer of its function's debounce and 12 s (two heartbeats of 5 s and some).
+-- Live: not stopped, and heard of within the longer of its function's debounce and 12 s (two heartbeats of 5 s and some). One that is further in
+-- the future than that is from before the clock was set back.
 create function pgflow._heartbeat_is_fresh(p_worker pgflow.workers)
 returns boolean
 language plpgsql stable
 as $$
+declare
+  v_window interval := greatest(
+    interval '12 seconds', (select f.debounce from pgflow.worker_functions f where f.function_name = p_worker.function_name));
 begin
-  return p_worker.stopped_at is null and p_worker.last_heartbeat_at > pgflow.clock() - greatest(
-    interval '12 seconds',
-    (select f.debounce from pgflow.worker_functions f where f.function_name = p_worker.function_name));
+  return p_worker.stopped_at is null and p_worker.last_heartbeat_at between pgflow.clock() - v_window and pgflow.clock() + v_window;
 end $$;
 
 -- 60_worker/_lift_fence.sql
@@ -5452,7 +5456,7 @@ as $$
               when (select q.enabled from pgflow.worker_function_queues q
                     where q.function_name = w.function_name and q.queue_name = w.queue_name) is false then 'fenced'
               else 'running' end,
-         w.last_heartbeat_at < pgflow.clock() - interval '3 seconds'
+         w.last_heartbeat_at not between pgflow.clock() - interval '3 seconds' and pgflow.clock() + interval '3 seconds'
   from (values (p_worker_id)) asked(worker_id) left join pgflow.workers w on w.worker_id = asked.worker_id
 $$;
 

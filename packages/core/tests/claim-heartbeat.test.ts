@@ -60,3 +60,28 @@ test('a claim does not wait for a worker’s row that somebody else has locked',
   await Promise.all([other.end(), impatient.end()])
   expect(await ageOf(workerId)).toBeGreaterThan(59)
 })
+
+test('a sign of life from before the clock was set back counts as none, and the next claim takes its place', async () => {
+  const workerId = await workerOfAge(-600)
+  const isLive = async () =>
+    (
+      await sql<
+        { live: boolean }[]
+      >`select pgflow._heartbeat_is_fresh(w) as live from pgflow.workers w where w.worker_id = ${workerId}`
+    )[0]!.live
+  expect(await isLive()).toBe(false)
+  await claim(workerId)
+  expect(await ageOf(workerId)).toBeGreaterThanOrEqual(0)
+  expect(await isLive()).toBe(true)
+})
+
+test('a function whose last ping and workers are from before the clock was set back is pinged', async () => {
+  await workerOfAge(-600)
+  const [{ name }] = await sql<[{ name: string }]>`
+    update pgflow.worker_functions f set last_invoked_at = now() + interval '10 minutes', start_mode = 'http'
+    from pgflow.workers w where w.function_name = f.function_name and w.last_heartbeat_at > now() + interval '5 minutes'
+    returning f.function_name as name`
+  const due = await sql<{ name: string }[]>`
+    select ((p.worker_function).function_name) as name from pgflow._functions_to_ping(false) p`
+  expect(due.map((row) => row.name)).toContain(name)
+})

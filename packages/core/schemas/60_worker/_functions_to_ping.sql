@@ -14,7 +14,7 @@ begin
       select w.function_name, w.queue_name
       from pgflow.workers w join pgflow.worker_functions f on f.function_name = w.function_name
       where w.stopped_at is null and w.deprecated_at is null
-        and w.last_heartbeat_at > v_now - greatest(interval '12 seconds', f.debounce)
+        and w.last_heartbeat_at between v_now - greatest(interval '12 seconds', f.debounce) and v_now + greatest(interval '12 seconds', f.debounce)
     ), queues_without_worker as (
       select q.function_name from pgflow.worker_function_queues q
       where q.enabled and (q.function_name, q.queue_name) not in (select l.function_name, l.queue_name from live l)
@@ -36,7 +36,8 @@ begin
         and not exists (select from pgflow.worker_function_queues q where q.function_name = f.function_name
                         having count(*) > 0 and not bool_or(q.enabled))
         -- A worker that stopped by itself is replaced at once; the debounce is for pings that did not bring one up.
-        and (f.last_invoked_at is null or f.last_invoked_at < v_now - f.debounce
+        -- A ping in the future is from before the clock was set back.
+        and (f.last_invoked_at is null or f.last_invoked_at not between v_now - f.debounce and v_now + f.debounce
              or exists (select from pgflow.workers w where w.function_name = f.function_name
                         and w.started_at >= f.last_invoked_at and (w.stopped_at is not null or w.deprecated_at is not null)))
         and (not b.is_backing_off or f.start_awaited_since is not null)))

@@ -11,6 +11,6 @@ as $$
               when (select q.enabled from pgflow.worker_function_queues q
                     where q.function_name = w.function_name and q.queue_name = w.queue_name) is false then 'fenced'
               else 'running' end,
-         w.last_heartbeat_at < pgflow.clock() - interval '3 seconds'
+         w.last_heartbeat_at not between pgflow.clock() - interval '3 seconds' and pgflow.clock() + interval '3 seconds'
   from (values (p_worker_id)) asked(worker_id) left join pgflow.workers w on w.worker_id = asked.worker_id
 $$;
