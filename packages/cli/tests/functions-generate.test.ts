@@ -96,6 +96,20 @@ describe('starflow functions generate', () => {
     expect((await project.generate()).functions).toEqual(['sendmail'])
   })
 
+  test('a flow that only runners can run gets no function, and is named with its steps', async () => {
+    const reports = `import { externalStep, Flow } from '@starflow/dsl'
+export const reports = new Flow<{ month: string }>({ slug: 'reports' })
+  .sessionRead({ slug: 'before', key: 'count' })
+  .step({ slug: 'render', dependsOn: ['before'] }, externalStep('render'))
+  .step({ slug: 'mail', dependsOn: ['render'] }, () => 1)
+`
+    const { functions, warnings } = await sample({ 'reports.ts': reports, 'mail.ts': MAIL }).generate()
+    expect(functions).toEqual(['sendmail'])
+    expect(warnings).toEqual([
+      'supabase/functions/_flows/reports.ts exports "reports", which runs on runners only (before, render): it gets no worker function.',
+    ])
+  })
+
   test('a plain flow that is also exported wrapped gets no worker of its own', async () => {
     const { functions } = await sample({ 'orders.ts': ORDERS.replace('const flow', 'export const flow') }).generate()
     expect(functions).not.toContain('orders')

@@ -1,6 +1,7 @@
 import { InvalidStepOptionError } from './invalid-step-option-error.ts'
 import type { Json } from './json.ts'
 import type { RunnerContext, SessionVariables } from './runner-context.ts'
+import { forRunners } from './runner-steps.ts'
 
 /** What a step that reads or writes a session asks of its context. */
 export type SessionContext = Pick<RunnerContext, 'session'>
@@ -34,7 +35,7 @@ export const SESSION_WRITE_OPTIONS = [...SESSION_READ_OPTIONS, 'keepFor'] as con
 export function sessionReader(owner: string, { key, session }: RawSessionOptions) {
   const variable = checkText(owner, 'key', key)
   const name = session === undefined ? undefined : checkText(owner, 'session', session)
-  return (_input: unknown, context: SessionContext): Promise<Json> => sessionOf(context, name).get(variable)
+  return forRunners((_input: unknown, context: SessionContext): Promise<Json> => sessionOf(context, name).get(variable))
 }
 
 /** The handler of a step that writes what `value` makes of its input, and gives it as its output. */
@@ -52,12 +53,12 @@ export function sessionWriter(owner: string, { key, session, keepFor }: RawSessi
   if (typeof value !== 'function') {
     throw new InvalidStepOptionError({ owner, option: 'value', value, rule: 'must be a function' })
   }
-  return async (input: unknown, context: SessionContext): Promise<Json> => {
+  return forRunners(async (input: unknown, context: SessionContext): Promise<Json> => {
     const written: Json = await value(input, context)
     const keepUntil = keepFor === undefined ? undefined : new Date(Date.now() + keepFor * 1000)
     await sessionOf(context, name).set(variable, written, { keepUntil })
     return written
-  }
+  })
 }
 
 interface RawSessionOptions {

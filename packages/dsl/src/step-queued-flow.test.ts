@@ -5,6 +5,7 @@ import {
   defaultQueueName,
   defineWorkers,
   EmptyStepQueuedFlowError,
+  externalStep,
   Flow,
   FlowQueueNameError,
   isStepQueuedFlow,
@@ -106,6 +107,23 @@ describe('withStepQueues', () => {
 
 it('a plain flow has one queue, its slug in lowercase', () => {
   expect(defaultQueueName('communityThreadsV1')).toBe('communitythreadsv1')
+})
+
+describe('a flow with steps that only runners can run', () => {
+  const reports = new Flow({ slug: 'reports' })
+    .sessionRead({ slug: 'before', key: 'count' })
+    .step({ slug: 'render' }, externalStep('render'))
+    .step({ slug: 'mail' }, () => 1)
+    .sessionWrite({ slug: 'after', dependsOn: ['mail'], key: 'count' }, () => 1)
+
+  it('has no step queues: its steps are named', () => {
+    expect(() => withStepQueues(reports as never)).toThrow(
+      expect.objectContaining({
+        code: 'SF123',
+        message: 'Flow "reports" runs on runners only: "before", "render", "after".',
+      }),
+    )
+  })
 })
 
 describe('defineWorkers', () => {

@@ -3,6 +3,7 @@ import { isFlow, refuseForeignFlow } from './flow-brand.ts'
 import type { FlowTypeError } from './flow-type-error.ts'
 import type { AnyFlow, HandledStepSlug } from './flow-types.ts'
 import { resolveQueueName } from './queue-name.ts'
+import { requireQueueSteps } from './runner-steps.ts'
 import { StepIsWaitError } from './step-is-wait-error.ts'
 import { DuplicateQueueRouteError, DuplicateStepSlugError, EmptyStepQueuedFlowError } from './step-queue-error.ts'
 
@@ -44,7 +45,8 @@ type Refused<TName extends string, TSentence extends string> = { readonly [K in 
  * Checks every queue name at once, before anything touches a worker or a database.
  *
  * @throws EmptyStepQueuedFlowError, FlowQueueNameError, StepQueueNameError, DuplicateStepSlugError,
- *   DuplicateQueueRouteError; all of them are a StepQueueError. ForeignFlowError for a flow of another library
+ *   DuplicateQueueRouteError; all of them are a StepQueueError. ForeignFlowError for a flow of another library, SF123 for
+ *   one with steps that only runners can run
  *
  * @example
  * export const communityThreads = withStepQueues(flow)
@@ -65,6 +67,7 @@ export function withStepQueues<TFlow extends AnyFlow>(flow: TFlow): StepQueuedFl
   )
   if (routes.length === 0) throw new EmptyStepQueuedFlowError(flowSlug, true)
   requireDistinctQueues(flowSlug, routes)
+  requireQueueSteps(flow)
   return Object.freeze({
     flow,
     routes: Object.freeze(routes) as readonly Route<HandledStepSlug<TFlow>>[],

@@ -1,4 +1,4 @@
-import { type AnyFlow, Flow, withStepQueues } from '@starflow/dsl'
+import { type AnyFlow, externalStep, Flow, withStepQueues } from '@starflow/dsl'
 import { isStarflowError } from '@starflow/errors'
 import { describe, expect, it, vi } from 'vitest'
 import { type StepSubscription, subscribedSteps, subscriptionKey, subscriptionOf } from './subscription.ts'
@@ -18,6 +18,13 @@ function refusal(definition: unknown, stepSlug: unknown) {
 }
 
 describe('subscriptionOf', () => {
+  it('refuses a flow that only runners can run', () => {
+    const reports = new Flow({ slug: 'reports' }).step({ slug: 'render' }, externalStep('render'))
+    expect(() => subscriptionOf(reports as unknown as AnyFlow, undefined)).toThrow(
+      expect.objectContaining({ code: 'SF123' }),
+    )
+  })
+
   it('subscribes a plain flow as a whole', () => {
     expect(subscriptionOf(flow, undefined)).toMatchObject({
       kind: 'flow',

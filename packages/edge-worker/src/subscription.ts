@@ -3,6 +3,7 @@ import {
   type HandledStep,
   isStepQueuedFlow,
   requireFlow,
+  requireQueueSteps,
   StepIsWaitError,
   type StepQueuedFlow,
   UnknownStepError,
@@ -111,6 +112,7 @@ export function subscriptionOf(
   if (isStepQueuedFlow(definition)) return stepSubscription(definition, stepSlug)
   requireFlow('EdgeWorker.start', definition)
   const flow: AnyFlow = definition
+  requireQueueSteps(flow)
   if (stepSlug !== undefined) {
     throw new StarflowError({
       code: 'SF115',

@@ -30,6 +30,7 @@ export const ERROR_CODES = {
   SF120: 'UpgradeRefusedError',
   SF121: 'DefinitionInUseError',
   SF122: 'ForeignFlowError',
+  SF123: 'RunnerFlowError',
   // SF2xx runs
   SF201: 'FlowNotFoundError',
   SF202: 'RunIdConflictError',

@@ -10,6 +10,7 @@ import { pathToFileURL } from 'node:url'
 interface FlowLike {
   readonly slug: string
   readonly stepOrder: readonly string[]
+  readonly getStepDefinition: (slug: string) => { readonly handler?: unknown }
 }
 
 interface StepQueuedLike {
@@ -30,7 +31,7 @@ console.log(mark + JSON.stringify(await Promise.all(paths.map(evaluate))))
 async function evaluate(path: string) {
   try {
     const module = (await import(pathToFileURL(path).href)) as Record<string, unknown>
-    const flows = distinctExports(module).flatMap(([name, value]) => describe(name, value, module))
+    const flows = distinctExports(module).flatMap<object>(([name, value]) => describe(name, value, module))
     return { path, flows, foreign: foreignFlowsOf(module) }
   } catch (error) {
     const { name, message, stack, code, detail, hint } = error as Record<string, unknown>
@@ -43,8 +44,16 @@ function describe(exportName: string, value: unknown, module: Record<string, unk
     const routes = value.routes.map(({ stepSlug, queueName }) => ({ stepSlug, queueName }))
     return [{ exportName, flowSlug: value.flow.slug, routes, workers: workersOf(value, module) }]
   }
-  if (isFlow(value)) return [{ exportName, flowSlug: value.slug }]
+  if (isFlow(value)) return [{ exportName, flowSlug: value.slug, runnerSteps: runnerStepsOf(value) }]
   return []
+}
+
+/** The steps that step queues cannot run: their handlers say so. */
+function runnerStepsOf(flow: FlowLike) {
+  return flow.stepOrder.filter((slug) => {
+    const handler = flow.getStepDefinition(slug).handler as Record<symbol, unknown> | undefined
+    return handler?.[Symbol.for('starflow.runnerHandler')] === true
+  })
 }
 
 /** The exports that look like flows and were not made by @starflow/dsl, with the names of their classes. */

@@ -36,7 +36,7 @@ interface ErrorReport {
 type ModuleReport =
   | {
       path: string
-      flows: Omit<ExportedFlow, 'module'>[]
+      flows: (Omit<ExportedFlow, 'module'> & { runnerSteps?: string[] })[]
       foreign: { flowSlug: string; className?: string }[]
       error?: undefined
     }
@@ -63,8 +63,8 @@ export function findFlowModules(project: Project): string[] {
 }
 
 /**
- * Evaluates flow modules in Deno and returns the flows they export, in the order of files and exports, and a warning for
- * what a module makes without exporting it. `workspace` is a folder directly inside the functions folder with the deno.json that a function there will have.
+ * Evaluates flow modules in Deno and returns the flows they export for workers, in the order of files and exports, and a warning for
+ * what a module makes without exporting it, or for runners only. `workspace` is a folder directly inside the functions folder with the deno.json that a function there will have.
  * Throws SF611 for a module that does not compile or throws, with its file and line, SF122 for a flow of another library.
  */
 export async function evaluateFlowModules(
@@ -82,16 +82,29 @@ export async function evaluateFlowModules(
       throw new ForeignFlowError(`${relative(project.root, report.path)} exports`, foreign.flowSlug, foreign.className)
     }
     const module = relative(project.functionsDir, report.path).replaceAll('\\', '/')
-    const flows = report.flows.map((flow) => ({ module, ...flow }))
+    const exported = report.flows.map(({ runnerSteps = [], ...flow }) => ({ flow: { module, ...flow }, runnerSteps }))
+    const warnings = [
+      ...missingExports(
+        report.path,
+        exported.map(({ flow }) => flow),
+      ),
+      ...exported.flatMap(({ flow, runnerSteps }) =>
+        runnerSteps.length === 0 ? [] : [forRunnersOnly(flow.flowSlug, runnerSteps)],
+      ),
+    ]
     return {
-      flows,
-      warnings: missingExports(report.path, flows).map((text) => `${relative(project.root, report.path)} ${text}`),
+      flows: exported.filter(({ runnerSteps }) => runnerSteps.length === 0).map(({ flow }) => flow),
+      warnings: warnings.map((text) => `${relative(project.root, report.path)} ${text}`),
     }
   })
   return {
     flows: evaluated.flatMap(({ flows }) => flows),
     warnings: evaluated.flatMap(({ warnings }) => warnings),
   }
+}
+
+function forRunnersOnly(flowSlug: string, steps: readonly string[]): string {
+  return `exports "${flowSlug}", which runs on runners only (${steps.join(', ')}): it gets no worker function.`
 }
 
 /** A module that makes a flow and exports none has most likely lost the word `export`; nothing else would tell. */
