@@ -175,6 +175,27 @@ describe('a start on step queues', () => {
     expect(runs).toMatchObject([{ runId: mine.runId, workspaceId: 'shop', env: 'prod' }])
   })
 
+  test('that has failed at once is told as failed, with exit code 1, and so is one that was cancelled before', async () => {
+    await sql`select pgflow.create_flow('refuses')`
+    await sql`select pgflow.add_step('refuses', 'only', required_input_pattern => '{"go": true}', when_unmet => 'fail')`
+    project.write(
+      'refuses.ts',
+      `import { Flow } from '@starflow/dsl'
+       export const refuses = new Flow<{ n: number }>({ slug: 'refuses' }).step({ slug: 'only' }, () => 1)`,
+    )
+    const words = ['start', 'refuses.ts', '--placement', 'queue', '--input', '{"n": 1}', '--database-url', url]
+    expect(await look(...words.slice(0, -2))).toMatchObject({ exitCode: 1, status: 'error' })
+    const { exitCode, stderr } = await starflow(...words)
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('The run has failed.')])
+
+    const keyed = await start('--workspace', 'shop', '--delay', '3600', '--idempotency-key', 'cancelled')
+    expect(keyed).toMatchObject({ exitCode: 0, status: 'queued' })
+    await look('runs', 'cancel', keyed.runId)
+    expect(await start('--workspace', 'shop', '--idempotency-key', 'cancelled')).toMatchObject({
+      ...{ exitCode: 1, runId: keyed.runId, created: false, status: 'cancelled' },
+    })
+  })
+
   test('is refused with what it would have to ignore, and with names and delays that nobody takes', async () => {
     const before = (await look('runs', 'list', '--limit', '1000')).runs.length
     for (const wrong of [

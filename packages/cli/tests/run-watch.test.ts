@@ -46,6 +46,16 @@ test('runs that complete and fail are told once, with the step and without their
   expect(JSON.stringify(told)).not.toContain('s3cret')
 })
 
+test('a run that is cancelled is told as that', async () => {
+  const told = await startWatch()
+  await sql`select pgflow.create_flow('waits')`
+  await sql`select pgflow.add_step('waits', 'only')`
+  const runId = await start('waits')
+  await sql`select pgflow.cancel_run(${runId})`
+  await vi.waitUntil(() => told.some((run) => run.runId === runId), PATIENCE)
+  expect(told.filter((run) => run.runId === runId)).toMatchObject([{ status: 'cancelled', failedStep: null }])
+})
+
 test('a run whose end is committed late is told all the same', async () => {
   const told = await startWatch()
   const other = connect({ connections: 1 })

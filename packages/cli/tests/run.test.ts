@@ -307,6 +307,8 @@ describe('starflow runs', () => {
     const watched = await starflowHere('runs', 'watch', runId)
     expect(watched.stdout + watched.stderr).toContain('It was cancelled: it was a mistake')
     expect(watched.exitCode).toBe(1)
+    const again = await starflow('start', 'flows.ts', '--flow', 'endless', '--id', runId)
+    expect([again.exitCode, again.lines.join('\n')]).toEqual([1, expect.stringContaining('The run was cancelled.')])
     expect(await look('runs', 'cancel', runId)).toMatchObject({
       error: { code: 'SF642', fields: { status: 'cancelled' } },
     })
@@ -315,6 +317,25 @@ describe('starflow runs', () => {
       expect(await look('runs', command, unknown)).toMatchObject({ error: { code: 'SF802' } })
     }
     expect((await starflowHere('runs', 'show', 'nope')).exitCode).toBe(2)
+  })
+
+  test('a run that is cancelled while it runs ends its process with exit code 1, once its handler has ended', async () => {
+    project.write(
+      'heeds.ts',
+      `import { once } from 'node:events'
+       import { Flow } from '@starflow/dsl'
+       export const heeds = new Flow({ slug: 'heeds' }).step({ slug: 'work', timeout: 3600 }, async (_, ctx) => {
+         const goOn = setInterval(() => {}, 1000)
+         await once(ctx.signal, 'abort')
+         clearInterval(goOn)
+       })`,
+    )
+    const running = start('run', 'heeds.ts')
+    const runId = runIdOf(await running.line(/^Run /))
+    await running.line(/^▸ work/)
+    expect(await look('runs', 'cancel', runId)).toMatchObject({ status: 'cancelled' })
+    expect(await running.ended).toBe(1)
+    expect(running.lines.join('\n')).toContain('It was cancelled: cancelled from the command line')
   })
 
   test('watches a run of another process to its end, with its exit code', async () => {

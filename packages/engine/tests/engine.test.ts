@@ -49,6 +49,23 @@ test('a flow of another library is refused before anything is written, one of a 
   expect((await engine().run(theirs, 4)).output).toEqual({ half: 2 })
 })
 
+test('a run that is cancelled while it runs aborts the signal of its handlers, and is lost to its engine', async () => {
+  const begun = deferred()
+  let reason: unknown
+  const flow = new Flow({ slug: 'cancelled' }).step({ slug: 'work', timeout: 3600 }, async (_, ctx) => {
+    begun.resolve()
+    await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+    reason = ctx.signal.reason
+  })
+  const runId = crypto.randomUUID()
+  const ended = engine({ leaseTtlMs: 300 }).run(flow, {}, { runId })
+  await begun.promise
+  await store().adapter.cancelRun(runId, 'a mistake')
+  expect(await ended).toMatchObject({ end: 'lost', output: null })
+  expect(reason).toBeInstanceOf(Error)
+  expect(await store().adapter.readRun(runId)).toMatchObject({ status: 'cancelled' })
+})
+
 test('parallel steps run at the same time', async () => {
   const bothRun = deferred()
   let running = 0

@@ -1,10 +1,10 @@
 import type { Sql } from '@starflow/core'
 
-/** A run that has completed or failed. Its input and output are not told: they may be large, and secret. */
+/** A run that has ended. Its input and output are not told: they may be large, and secret. */
 export interface EndedRun {
   readonly runId: string
   readonly flowSlug: string
-  readonly status: 'completed' | 'failed'
+  readonly status: 'completed' | 'failed' | 'cancelled'
   /** When, by the clock of the database. */
   readonly endedAt: string
   readonly durationMs: number
@@ -71,14 +71,15 @@ export class RunWatch {
     this.#startedAt ??= clock.now
     const since = this.#since ?? this.#startedAt
     const ended = await sql<EndedRun[]>`
-      select r.run_id as "runId", r.flow_slug as "flowSlug", r.status, coalesce(r.completed_at, r.failed_at)::text as "endedAt",
-             extract(epoch from coalesce(r.completed_at, r.failed_at) - r.started_at)::float8 * 1000 as "durationMs",
+      select r.run_id as "runId", r.flow_slug as "flowSlug", r.status, e.ended_at::text as "endedAt",
+             extract(epoch from e.ended_at - r.started_at)::float8 * 1000 as "durationMs",
              (select s.step_slug from pgflow.step_states s where s.run_id = r.run_id and s.status = 'failed'
               order by s.failed_at limit 1) as "failedStep"
       from pgflow.runs r
-      where coalesce(r.completed_at, r.failed_at)
-            >= greatest(${this.#startedAt}::timestamptz, ${since}::timestamptz - ${LATE_BY}::interval)
-      order by coalesce(r.completed_at, r.failed_at)`
+      cross join lateral (select coalesce(r.completed_at, r.failed_at, r.cancelled_at)) e(ended_at)
+      where r.status <> 'started'
+        and e.ended_at >= greatest(${this.#startedAt}::timestamptz, ${since}::timestamptz - ${LATE_BY}::interval)
+      order by e.ended_at`
     const fresh = ended.filter((run) => !this.#told.has(nameOf(run)))
     this.#since = clock.now
     this.#told = new Set(ended.map(nameOf))

@@ -1,14 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import { DEFAULT_ENV, DEFAULT_WORKSPACE } from '@starflow/engine'
+import { DEFAULT_ENV, DEFAULT_WORKSPACE, type RunStatus } from '@starflow/engine'
 import { StarflowError } from '@starflow/errors'
 import { MAX_START_DELAY_MS } from '@starflow/server/runs'
 import type { Command } from 'commander'
 import { withDatabase } from '../database/open-database.ts'
+import { CommandEnded } from '../output/command-ended.ts'
+import { EXIT_CODES } from '../output/exit-codes.ts'
 import type { Output, OutputFor } from '../output/output.ts'
 import { loadFlows } from '../project/load-flows.ts'
 import { checkedInput } from './checked-input.ts'
 import { chooseFlow } from './choose-flow.ts'
-import { createEngine } from './execute-run.ts'
+import { createEngine, requireRun } from './execute-run.ts'
 import { nameArgument } from './name-argument.ts'
 import { checkRunId } from './run-id-argument.ts'
 import { withRunStore } from './run-store.ts'
@@ -32,6 +34,8 @@ interface StartedRun {
   readonly flow: string
   readonly placement: 'runner' | 'queue'
   readonly created?: boolean
+  /** How it stands: a run may have ended before, or with its start, when a condition of its first step does not hold. */
+  readonly status: RunStatus
 }
 
 /** Adds `starflow start`. */
@@ -57,6 +61,7 @@ export function addStartCommand(program: Command, outputFor: OutputFor): void {
       nameArgument('--workspace'),
     )
     .option('--json', 'print one JSON object')
+    .addHelpText('after', '\nExit codes: 0 it is started, 1 it was refused, or has failed or was cancelled already.')
     .action((module: string | undefined, options: StartOptions) => start(module, options, outputFor(options)))
 }
 
@@ -66,6 +71,15 @@ async function start(module: string | undefined, options: StartOptions, output: 
   const started = await startRun(module, options)
   output.result(started)
   output.line(started.runId)
+  const { runId, status, created } = started
+  if (created === false && !output.json) output.problem(`It was started before; its status is ${status}.`)
+  if (status !== 'error' && status !== 'cancelled') return
+  if (!output.json) {
+    output.problem(
+      `The run ${status === 'error' ? 'has failed' : 'was cancelled'}. See it: npx starflow runs show ${runId}`,
+    )
+  }
+  throw new CommandEnded(EXIT_CODES.failed)
 }
 
 const STARTS: ReadonlyMap<string, (module: string | undefined, options: StartOptions) => Promise<StartedRun>> = new Map(
@@ -98,7 +112,8 @@ async function startOnRunner(module: string | undefined, options: StartOptions):
           ...{ runnerPool: options.pool, idempotencyKey: options.idempotencyKey, traceparent },
         }),
     )
-    return { runId, flow: flow.slug, placement: 'runner', created }
+    const { status } = await requireRun(store, runId)
+    return { runId, flow: flow.slug, placement: 'runner', created, status }
   })
 }
 
@@ -134,7 +149,11 @@ async function startOnQueues(module: string | undefined, options: StartOptions):
       const started = await startTraced(tracing, traced, (traceparent) =>
         workspace === undefined ? startsForNobody(traceparent) : startsFor(workspace, traceparent),
       )
-      return { flow: flow.slug, placement: 'queue', ...started }
+      const [{ status }] = await sql<[{ status: RunStatus }]>`
+        select case status when 'started' then 'queued' when 'completed' then 'success' when 'failed' then 'error' else status
+               end as status
+        from pgflow.runs where run_id = ${started.runId}`
+      return { flow: flow.slug, placement: 'queue', ...started, status }
     }),
   )
 }

@@ -10,7 +10,7 @@ import {
   requireFlow,
   toJsonText,
 } from '@starflow/dsl'
-import { StarflowError } from '@starflow/errors'
+import { isStarflowError, StarflowError } from '@starflow/errors'
 import type { Tracing } from '@starflow/tracing'
 import { shapeHash } from '../definition.ts'
 import { LEASE_TTL_MS, MAP_CONCURRENCY } from '../numbers.ts'
@@ -119,11 +119,12 @@ export class Engine {
     }
     await this.#ask('onRunStart', () => adapter.onRunStart(start.runId, start))
     const claim = await this.#ask('writeLease', () => adapter.writeLease(start.runId, this.runnerId, this.#leaseTtlMs))
-    const stopHeartbeat = this.#refresh(adapter.bind(claim), start.runId)
+    let execution: RunExecution | undefined
+    const stopHeartbeat = this.#refresh(adapter.bind(claim), start.runId, () => execution?.stop('lost'))
     try {
       // Null where nothing is kept. A run that exists already goes on as what it is.
       const record = await this.#ask('readRun', () => adapter.readRun(start.runId))
-      const execution = await this.#open(flow, record ?? start, claim, { leaseUntil: record?.leaseUntil })
+      execution = await this.#open(flow, record ?? start, claim, { leaseUntil: record?.leaseUntil })
       const result = await executeUntilDrained(execution, options.drainSignal)
       return {
         runId: start.runId,
@@ -226,8 +227,11 @@ export class Engine {
     return untilAnswered(options, method, call)
   }
 
-  /** The lease of a run that no runner's heartbeat covers. A failure is not told: the next beat may succeed, and whether the lease is lost the next write finds out. */
-  #refresh(bound: WorkflowStateAdapter, runId: string): () => void {
+  /**
+   * Renews the lease of a run that no runner's heartbeat covers. A claim that is gone (the run was cancelled, say) stops its
+   * handlers. Any other failure is not told: the next beat may succeed.
+   */
+  #refresh(bound: WorkflowStateAdapter, runId: string, onLost: () => void): () => void {
     let isStopped = false
     let takeBack = () => {}
     const arm = () => {
@@ -236,8 +240,8 @@ export class Engine {
     const beat = async () => {
       try {
         await bound.refreshLease(runId, this.#leaseTtlMs)
-      } catch {
-        // See above.
+      } catch (error) {
+        if (isStarflowError(error, 'SF801')) return onLost()
       }
       if (!isStopped) arm()
     }
