@@ -1,6 +1,11 @@
 #!/usr/bin/env node
-// Flows and starflow.config.ts are TypeScript: tsx reads them in this process, without a build.
-import { register } from 'tsx/esm/api'
+const isInspected = process.execArgv.some((option) => option.startsWith('--inspect'))
 
-register()
-await import('../src/main.ts')
+if (process.argv[2] === 'run' && process.env.STARFLOW_RUN_GUARD === undefined && !isInspected) {
+  await import('./guarded-run.mjs')
+} else {
+  // Flows and starflow.config.ts are TypeScript: tsx reads them in this process, without a build.
+  const { register } = await import('tsx/esm/api')
+  register()
+  await import('../src/main.ts')
+}

@@ -1,11 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { type AnyFlow, extractFlowShape } from '@starflow/dsl'
-import { DEFAULT_ENV, DEFAULT_WORKSPACE, type Engine, type EngineEvent, type RunRecord } from '@starflow/engine'
+import {
+  DEFAULT_ENV,
+  DEFAULT_WORKSPACE,
+  type Engine,
+  type EngineEvent,
+  planFlow,
+  type RunRecord,
+} from '@starflow/engine'
 import { StarflowError } from '@starflow/errors'
 import type { Command } from 'commander'
 import { CommandEnded } from '../output/command-ended.ts'
 import { EXIT_CODES, type ExitCode } from '../output/exit-codes.ts'
 import type { Output, OutputFor } from '../output/output.ts'
+import { tellRunGuard } from '../output/run-guard.ts'
 import { survivingStrayFailures } from '../output/stray-failures.ts'
 import { untilInterrupted } from '../output/until-interrupted.ts'
 import { loadFlows } from '../project/load-flows.ts'
@@ -116,15 +124,22 @@ async function runOn(
 
   view.note(`Run ${runId} of ${flow.slug}, kept in ${store.place}.`)
   let ended: RunRecord
+  const stopTelling = tellRunGuard({ runId, longestTimeoutSeconds: longestTimeoutSeconds(flow) })
   try {
     const parts = { store, flow, runId, interruption, engine, note: view.note, stay: options.wait === true }
     ended = await new EventFollower(store.adapter, runId, view.show).during(executeRun(parts))
   } finally {
+    stopTelling()
     view.done()
   }
   const description = await describeRun(store, ended, tokens)
   output.result(description)
   return showOutcome(store, description, module, output)
+}
+
+function longestTimeoutSeconds(flow: AnyFlow): number {
+  const handled = planFlow(flow).steps.filter(({ stepType }) => stepType !== 'wait')
+  return Math.max(0, ...handled.map(({ timeoutSeconds = 0 }) => timeoutSeconds))
 }
 
 /** Queued first, and taken from there: so it has its id, key and pool from the beginning, and every store does the same. */

@@ -1,0 +1,21 @@
+const TELL_EVERY_MS = 1000
+
+/**
+ * Tells the process that watches `starflow run` (bin/guarded-run.mjs) that this one lives: at once and then every second, which a
+ * handler that never yields prevents. Without that process it does nothing. Its end, however it comes, is the end of this one.
+ *
+ * @param limits the run, and the longest time that a step of it may take
+ * @returns stops telling
+ */
+export function tellRunGuard(limits: { readonly runId: string; readonly longestTimeoutSeconds: number }): () => void {
+  if (process.env.STARFLOW_RUN_GUARD === undefined || process.send === undefined) return () => {}
+  const onGone = () => process.kill(process.pid, 'SIGKILL')
+  process.once('disconnect', onGone)
+  process.channel?.unref()
+  process.send(limits)
+  const timer = setInterval(() => process.send?.('alive'), TELL_EVERY_MS).unref()
+  return () => {
+    clearInterval(timer)
+    process.off('disconnect', onGone)
+  }
+}
