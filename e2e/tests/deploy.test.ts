@@ -48,7 +48,13 @@ describe.each(Object.entries(DENO_BINARIES))(
     test('--dry-run changes nothing', async () => {
       expect(await deploy('--dry-run')).toMatchObject({
         exitCode: 0,
-        result: { isDryRun: true, functionNames: FUNCTIONS, newFunctions: FUNCTIONS },
+        result: {
+          isDryRun: true,
+          functionNames: FUNCTIONS,
+          newFunctions: FUNCTIONS,
+          needs: { functions: expect.any(Number) },
+          warnings: [],
+        },
       })
       expect(await functions()).toEqual([])
       expect(api.functions.size).toBe(0)

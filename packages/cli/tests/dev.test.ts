@@ -51,6 +51,22 @@ function startDev(cwd: string, ...options: string[]): ChildProcess {
   return child
 }
 
+test('starflow dev warns before it starts when the workers need more connections than its database takes', async () => {
+  const steps = Array.from({ length: 26 }, (_, n) => `.step({ slug: 's${n}' }, () => ${n})`)
+  const wide = new SampleProject({
+    'supabase/functions/_flows/wide.ts': `import { Flow, withStepQueues } from '@starflow/dsl'
+      export const wide = withStepQueues(new Flow({ slug: 'wide' })${steps.join('')})`,
+  })
+  const child = startDev(wide.root)
+  const [said] = await once(child.stderr!, 'data')
+  expect(String(said)).toContain(
+    'warning: The workers need up to 208 database connections, and the database of `starflow dev` takes 200. With `npx starflow functions generate --grouped` it is 14.',
+  )
+  child.kill('SIGINT')
+  await once(child, 'exit')
+  wide.dispose()
+})
+
 test('starflow dev serves flows, follows edits, reports a broken one, and ends with Ctrl-C', async () => {
   const child = startDev(project.root, '--json')
   child.stderr?.resume()

@@ -110,6 +110,21 @@ export const reports = new Flow<{ month: string }>({ slug: 'reports' })
     ])
   })
 
+  test('says how many functions and connections the project needs, and warns where a plan or the local database takes fewer', async () => {
+    const steps = Array.from({ length: 101 }, (_, n) => `.step({ slug: 's${n}' }, () => ${n})`)
+    const text = `import { Flow, withStepQueues } from '@starflow/dsl'
+      export const wide = withStepQueues(new Flow({ slug: 'wide' })${steps.join('')})`
+    const grouped = { functions: 1, workers: 101, connections: 14 }
+    expect(await sample({ 'wide.ts': text }).generate({ dryRun: true })).toMatchObject({
+      needs: { functions: 101, workers: 101, connections: 808, grouped },
+      warnings: [
+        expect.stringContaining('101 functions are more than 100'),
+        expect.stringContaining('up to 808 database connections, and the database of `starflow dev` takes 200'),
+      ],
+    })
+    expect(await project.generate({ grouped: true })).toMatchObject({ needs: { ...grouped, grouped }, warnings: [] })
+  })
+
   test('a plain flow that is also exported wrapped gets no worker of its own', async () => {
     const { functions } = await sample({ 'orders.ts': ORDERS.replace('const flow', 'export const flow') }).generate()
     expect(functions).not.toContain('orders')

@@ -23,6 +23,7 @@ export { preparePlatform } from './postgres/prepare-platform.ts'
 export type { LoginRole } from './postgres/server-secrets.ts'
 export {
   findPostgres,
+  LOCAL_MAX_CONNECTIONS,
   type PostgresServer,
   type StartPostgresOptions,
   startPostgres,

@@ -5,6 +5,8 @@ import { withDatabaseOptions } from '../database/database-option.ts'
 import { type DatabaseOptions, withDatabase } from '../database/open-database.ts'
 import { outdatedFunctions } from '../functions/generate.command.ts'
 import { type Generation, planGeneration } from '../functions/generation.ts'
+import { connectionWarnings, functionWarnings } from '../functions/project-needs.ts'
+import { readConnectionLimits } from '../operations/connection-budget.ts'
 import { NeverBegun } from '../operations/fence-hold.ts'
 import { operatorName } from '../operations/operator-name.ts'
 import { CommandEnded } from '../output/command-ended.ts'
@@ -53,7 +55,11 @@ async function runDeploy(names: readonly string[], options: DeployOptions, outpu
     await withDatabase(options, async ({ sql, url }) => {
       const known = new Set((await findFunctions(sql)).map((each) => each.functionName))
       const added = functionNames.filter((name) => !known.has(name))
-      const plan = { functionNames, newFunctions: added, command: deployCommandText(command) }
+      const { needs } = generation
+      const { max, reserved } = await readConnectionLimits(sql)
+      const warnings = [...functionWarnings(needs), ...connectionWarnings(needs, max - reserved, 'the database')]
+      for (const warning of warnings) output.problem(`${output.colors.yellow('warning')}: ${warning}`)
+      const plan = { functionNames, newFunctions: added, command: deployCommandText(command), warnings, needs }
       if (options.dryRun === true) {
         output.result({ ...plan, isDryRun: true })
         if (added.length > 0) output.line(`1. make known: ${added.join(', ')}`)

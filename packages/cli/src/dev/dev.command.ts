@@ -5,6 +5,7 @@ import { findPostgres } from '@starflow/local'
 import type { Command } from 'commander'
 import { type LocalDashboard, type LocalDashboardOptions, startLocalDashboard } from '../dashboard/local-dashboard.ts'
 import { applyGeneration, type Generation, planGeneration } from '../functions/generation.ts'
+import { localWarnings } from '../functions/project-needs.ts'
 import { CommandEnded } from '../output/command-ended.ts'
 import { EXIT_CODES } from '../output/exit-codes.ts'
 import type { Output, OutputFor } from '../output/output.ts'
@@ -135,6 +136,7 @@ class Generator {
     for (const file of generation.changed) this.#output.line(`wrote ${relative(this.#project.root, file.path)}`)
     this.#warn([
       ...generation.warnings,
+      ...(await localWarnings(generation.needs)),
       ...(generation.obsolete.length === 0
         ? []
         : [`no step needs ${generation.obsolete.join(', ')}. To remove: npx starflow functions generate --yes`]),
@@ -196,13 +198,17 @@ async function serveDashboard(options: LocalDashboardOptions, output: Output): P
   }
 }
 
-function showAddresses({ platform, functions }: StarflowPlatform, { flowSlugs }: Generation, output: Output): void {
+function showAddresses(
+  { platform, functions }: StarflowPlatform,
+  { flowSlugs, needs }: Generation,
+  output: Output,
+): void {
   const { apiUrl, databaseUrl, anonKey, serviceRoleKey } = platform
   const rows = { API: apiUrl, Database: databaseUrl, 'anon key': anonKey, 'service_role key': serviceRoleKey }
   for (const [name, value] of Object.entries(rows)) output.line(`${`${name}:`.padEnd(18)}${value}`)
   output.line(`${'Flows:'.padEnd(18)}${flowSlugs.join(', ')}`)
   output.line(`\nStarting ${functions.length === 1 ? '1 worker' : `${functions.length} workers`} …`)
-  output.result({ event: 'ready', apiUrl, databaseUrl, anonKey, serviceRoleKey, flows: flowSlugs, functions })
+  output.result({ event: 'ready', apiUrl, databaseUrl, anonKey, serviceRoleKey, flows: flowSlugs, functions, needs })
 }
 
 /** `tookMs`: undefined when not every worker has started; the log has said why, or says it later. */

@@ -4,6 +4,7 @@ import type { Output } from '../output/output.ts'
 import { askYesOrNo } from '../output/question.ts'
 import { loadProject, type Project } from '../project/project.ts'
 import { applyGeneration, type Generation, planGeneration } from './generation.ts'
+import { functionWarnings, localWarnings } from './project-needs.ts'
 import { diffLines } from './text-diff.ts'
 
 export interface GenerateOptions {
@@ -21,11 +22,16 @@ export interface GenerateOptions {
 export async function generateFunctions(options: GenerateOptions, output: Output, cwd = process.cwd()): Promise<void> {
   const project = await loadProject(cwd)
   const generation = await planGeneration(project, options)
-  for (const warning of generation.warnings) output.problem(`${output.colors.yellow('warning')}: ${warning}`)
+  const warnings = [
+    ...generation.warnings,
+    ...functionWarnings(generation.needs),
+    ...(await localWarnings(generation.needs)),
+  ]
+  for (const warning of warnings) output.problem(`${output.colors.yellow('warning')}: ${warning}`)
   if (options.check || options.dryRun) {
     showChanges(project, generation, output)
     if (options.check && hasChanges(generation)) throw outdatedFunctions(project, generation)
-    output.result(report(project, generation, { isApplied: false }))
+    output.result(report(project, generation, warnings, { isApplied: false }))
     return
   }
   if (generation.obsolete.length > 0 && !options.yes && !(await mayRemove(project, generation, output))) {
@@ -39,7 +45,7 @@ export async function generateFunctions(options: GenerateOptions, output: Output
       ? `${generation.functions.length} worker functions are up to date.`
       : `${generation.functions.length} worker functions were up to date already.`,
   )
-  output.result(report(project, generation, { isApplied: true }))
+  output.result(report(project, generation, warnings, { isApplied: true }))
 }
 
 function hasChanges(generation: Generation): boolean {
@@ -58,10 +64,16 @@ function showChanges(project: Project, generation: Generation, output: Output): 
   if (!hasChanges(generation)) output.line(`${generation.functions.length} worker functions are up to date.`)
 }
 
-function report(project: Project, generation: Generation, { isApplied }: { isApplied: boolean }) {
+function report(
+  project: Project,
+  generation: Generation,
+  warnings: readonly string[],
+  { isApplied }: { isApplied: boolean },
+) {
   return {
     functions: generation.functions,
-    warnings: generation.warnings,
+    warnings,
+    needs: generation.needs,
     [isApplied ? 'written' : 'toWrite']: generation.changed.map((file) => relative(project.root, file.path)),
     [isApplied ? 'removed' : 'toRemove']: generation.obsolete,
   }

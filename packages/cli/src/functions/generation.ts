@@ -21,6 +21,7 @@ import {
   FLOWS_FOLDER,
   findFlowModules,
 } from './flow-modules.ts'
+import { needsOf, type ProjectNeeds } from './project-needs.ts'
 import { withFunctionEntries } from './supabase-config.ts'
 import { GENERATED_MARK, GROUPED_MARK, workerFunctionSource, workerFunctionsOf } from './worker-functions.ts'
 
@@ -38,6 +39,8 @@ export interface Generation {
   readonly flowSlugs: readonly string[]
   /** What the modules make and do not export; one sentence each. */
   readonly warnings: readonly string[]
+  /** What the functions take of a plan and of a database. */
+  readonly needs: ProjectNeeds
   /** Names of all worker functions, in the order of flows and steps. */
   readonly functions: readonly string[]
   /** Only files whose text changes. */
@@ -93,6 +96,7 @@ export async function planGeneration(
   return {
     flowSlugs: flows.map(({ flowSlug }) => flowSlug),
     warnings,
+    needs: await needsOf(flows, workerFunctions),
     functions,
     changed: files.filter((file) => file.text !== file.found),
     obsolete: findGeneratedFunctions(project.functionsDir).filter((name) => !functions.includes(name)),

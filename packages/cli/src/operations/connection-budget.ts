@@ -1,5 +1,6 @@
 import type { Sql } from '@starflow/core'
 import { evaluateProject } from '../functions/generation.ts'
+import { DEFAULT_CONNECTIONS, heldConnections } from '../functions/project-needs.ts'
 import type { Project } from '../project/project.ts'
 
 /** How many connections the workers of each queue may have. */
@@ -11,20 +12,20 @@ export interface ConnectionSettings {
   readonly source: string
 }
 
-/** Connections that all enabled workers may hold at once. */
-export interface ConnectionBudget {
-  readonly functions: number
-  readonly workers: number
-  readonly connections: number
-  /** The queues whose settings are not known. */
-  readonly assumed: readonly string[]
+export interface ConnectionLimits {
   readonly max: number
   /** Kept by Postgres for superusers. */
   readonly reserved: number
 }
 
-/** A worker's default, in @starflow/edge-worker. */
-const DEFAULT_CONNECTIONS = 4
+/** Connections that all enabled workers may hold at once. */
+export interface ConnectionBudget extends ConnectionLimits {
+  readonly functions: number
+  readonly workers: number
+  readonly connections: number
+  /** The queues whose settings are not known. */
+  readonly assumed: readonly string[]
+}
 
 /**
  * What the flow modules of a project set as `maxPgConnections`. Without a project, and where its modules cannot be evaluated,
@@ -64,27 +65,29 @@ export async function readConnectionBudget(sql: Sql, settings: ConnectionSetting
     select f.function_name as "functionName", q.queue_name as "queueName"
     from pgflow.worker_functions f left join pgflow.worker_function_queues q using (function_name)
     where f.enabled order by 1, 2`
-  const [limits] = await sql<[{ max: number; reserved: number }]>`
-    select current_setting('max_connections')::integer as max,
-           current_setting('superuser_reserved_connections')::integer as reserved`
-  const { connectionsOf } = await import('@starflow/edge-worker')
-  const functions = new Map<string, Map<number, number>>()
+  const limits = await readConnectionLimits(sql)
+  const functions = new Map<string, number[]>()
   const assumed = new Set<string>()
   for (const { functionName, queueName } of workers) {
     // A function that has never started a worker is most likely named like its queue, with the number of the instance.
     const queue = queueName ?? functionName.replace(/-\d+$/, '')
     const setting = settings.byQueue.get(queue)
     if (setting === undefined) assumed.add(queue)
-    const max = setting ?? settings.otherwise
-    const alike = functions.get(functionName) ?? new Map<number, number>()
-    functions.set(functionName, alike.set(max, (alike.get(max) ?? 0) + 1))
+    functions.set(functionName, [...(functions.get(functionName) ?? []), setting ?? settings.otherwise])
   }
-  const shared = [...functions.values()].flatMap((alike) => [...alike])
   return {
     functions: functions.size,
     workers: workers.length,
-    connections: shared.reduce((sum, [max, count]) => sum + connectionsOf(count, max), 0),
+    connections: await heldConnections(functions.values()),
     assumed: settings.byQueue.size === 0 ? [] : [...assumed],
     ...limits,
   }
+}
+
+/** How many connections a database takes. */
+export async function readConnectionLimits(sql: Sql): Promise<ConnectionLimits> {
+  const [limits] = await sql<[ConnectionLimits]>`
+    select current_setting('max_connections')::integer as max,
+           current_setting('superuser_reserved_connections')::integer as reserved`
+  return limits
 }

@@ -55,11 +55,14 @@ const FAST_STOP_TIMEOUT_MS = 10_000
 const POLL_MS = 5
 const LOG_FILE = 'server.log'
 
+/** `max_connections` of a local server. */
+export const LOCAL_MAX_CONNECTIONS = 200
+
 const BASE_SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   password_encryption: 'scram-sha-256',
-  max_connections: 200,
+  max_connections: LOCAL_MAX_CONNECTIONS,
   // As hosted projects have them. For the whole server, so that a cloned database has them too.
   search_path: '"$user", public, extensions',
   timezone: 'UTC',
