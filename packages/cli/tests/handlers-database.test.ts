@@ -43,8 +43,14 @@ afterAll(async () => {
 
 const openedBy = (url: string, work: (sql: Sql) => Promise<void>) => {
   vi.stubEnv('SUPABASE_DB_URL', url)
-  // An engine takes any client; here it is this one.
-  return withRunStore(({ resources }) => work(resources.sql as Sql), { executes: true })
+  return withRunStore(
+    async ({ resources }) => {
+      const lent = resources.lendSql!(new AbortController().signal)
+      // An engine takes any client; here it is this one.
+      await work(lent.sql as Sql).finally(() => lent.giveBack())
+    },
+    { executes: true },
+  )
 }
 
 describe('the connection of handlers that run in a process of the command line', () => {
@@ -62,6 +68,23 @@ describe('the connection of handlers that run in a process of the command line',
       const next = sql`select 'lost'`.catch(() => sql`select 2 as two`)
       expect(await next).toEqual([{ two: 2 }])
     })
+  })
+
+  test('is free for other attempts once the one that reserved all of it has ended', async () => {
+    vi.stubEnv('SUPABASE_DB_URL', proxy.url)
+    await withRunStore(
+      async ({ resources }) => {
+        const lend = () => resources.lendSql!(new AbortController().signal) as { sql: Sql; giveBack(): void }
+        const greedy = lend()
+        await Promise.all(Array.from({ length: 4 }, () => greedy.sql.reserve()))
+        const next = lend()
+        const waiting = next.sql.begin((tx) => tx`select 1 as one`)
+        greedy.giveBack()
+        expect(await waiting).toEqual([{ one: 1 }])
+        next.giveBack()
+      },
+      { executes: true },
+    )
   })
 
   test('is taken as it is where its role may not ask for the id of the database', async () => {

@@ -11,7 +11,13 @@ import {
 } from '@starflow/core'
 import type { StarflowError } from '@starflow/errors'
 import postgres, { type Sql } from 'postgres'
-import { GivenHandlersSql, type HandlersSql, RefusedHandlersSql, ReplacedHandlersSql } from './handlers-sql.ts'
+import {
+  GivenHandlersSql,
+  type HandlersSql,
+  type LentSql,
+  RefusedHandlersSql,
+  ReplacedHandlersSql,
+} from './handlers-sql.ts'
 import { SPARE_IDLE_MS } from './numbers.ts'
 import type { WorkerConnection } from './worker-config.ts'
 
@@ -120,14 +126,14 @@ function givenAddress({ options }: Sql): DatabaseAddress {
   }
 }
 
-/** `ctx.sql` of a process that runs handlers without a worker. */
+/** Where attempts of a process that runs handlers without a worker get their `ctx.sql`. */
 export interface OpenHandlersSql {
-  readonly sql: Sql
+  lend(signal: AbortSignal): LentSql
   close(timeoutMs: number): Promise<void>
 }
 
 /**
- * Opens what a worker's handlers get, for a runner: replaced when it is dead, never ended by a handler.
+ * Opens what a worker's handlers get, for a runner: replaced when it is dead, never ended by a handler, and each attempt's own.
  *
  * @param core is asked for the types of the database, so that handlers read arrays
  */
@@ -145,6 +151,5 @@ export async function openHandlersSql(
     select e.oid as type, e.typarray as array from pg_catalog.pg_type e
     join pg_catalog.pg_type a on a.oid = e.typarray where a.typcategory = 'A'`
   handlers.readArrays(arrayTypes(types.map(({ type, array }) => [type, array])))
-  const { sql } = handlers.lend(new AbortController().signal)
-  return { sql, close: (timeoutMs) => handlers.close(timeoutMs) }
+  return { lend: (signal) => handlers.lend(signal), close: (timeoutMs) => handlers.close(timeoutMs) }
 }

@@ -492,3 +492,22 @@ test('a run that is drained ends what is under way, starts nothing more, and goe
   expect(await engine().run(flow, 1, { runId })).toMatchObject({ end: 'success', output: { second: 2 } })
   expect(ran).toEqual(['first', 'second'])
 })
+
+test('each attempt has a ctx.sql of its own, which is taken back when it ends, however it ends', async () => {
+  const told: string[] = []
+  const lendSql = (signal: AbortSignal) => {
+    const name = `client ${told.filter((line) => line.startsWith('lent')).length + 1}`
+    told.push(`lent ${name}${signal.aborted ? ', over' : ''}`)
+    return { sql: { name }, giveBack: () => told.push(`back ${name}`) }
+  }
+  const flow = new Flow({ slug: 'lends', ...quick }).step({ slug: 'work' }, (_, ctx) => {
+    told.push(`used ${(ctx.sql as unknown as { name: string }).name}`)
+    if (ctx.stepTask.attempt === 1) throw new Error('not yet')
+    return 1
+  })
+  expect(await engine({ lendSql }).run(flow, {})).toMatchObject({ end: 'success' })
+  expect(told).toEqual([
+    ...['lent client 1', 'used client 1', 'back client 1'],
+    ...['lent client 2', 'used client 2', 'back client 2'],
+  ])
+})

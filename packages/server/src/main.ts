@@ -75,7 +75,7 @@ export interface ServerOptions {
 }
 
 /** What handlers get besides the state of their run. */
-export interface HandlerResources extends Pick<RunnerOptions, 'sql' | 'supabase'> {
+export interface HandlerResources extends Pick<RunnerOptions, 'lendSql' | 'supabase'> {
   close(): Promise<void>
 }
 
@@ -154,7 +154,7 @@ async function compose(
   const runner = role.claimLoop
     ? createRunner({ ...config, concurrency }, served, {
         ...{ adapter, waitHost, runnerId, tracing, onEvent: onRunnerEvent },
-        ...{ sql: resources?.sql, supabase: resources?.supabase },
+        ...{ lendSql: resources?.lendSql, supabase: resources?.supabase },
       })
     : undefined
 
@@ -248,7 +248,7 @@ type RunnerConfig = Pick<ServerConfig, 'runnerPool' | 'heartbeatWorkspace'> & { 
 function createRunner(
   { concurrency, runnerPool, heartbeatWorkspace }: RunnerConfig,
   served: ServedFlows,
-  parts: Pick<RunnerOptions, 'adapter' | 'waitHost' | 'tracing' | 'onEvent' | 'sql' | 'supabase'> & {
+  parts: Pick<RunnerOptions, 'adapter' | 'waitHost' | 'tracing' | 'onEvent' | 'lendSql' | 'supabase'> & {
     readonly runnerId: string
   },
 ): Runner {

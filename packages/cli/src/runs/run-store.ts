@@ -14,7 +14,7 @@ export interface RunStore {
   /** False where nothing is left when the process ends. */
   readonly isKept: boolean
   /** What handlers are given besides, and who is told of their spans. */
-  readonly resources: Pick<EngineOptions, 'sql' | 'tracing'>
+  readonly resources: Pick<EngineOptions, 'lendSql' | 'tracing'>
   readonly waitTokenKey: WaitTokenKeySource
   /** The id of the database, where runs are kept in one that is reached over an API. */
   readonly databaseId?: () => Promise<string>
@@ -85,7 +85,7 @@ async function openStore(substrate: Substrate, env: NodeJS.ProcessEnv, executes:
   return {
     store: {
       ...{ adapter, place: url, isKept: true, waitTokenKey: readWaitTokenKey(env, 'required'), databaseId },
-      resources: handlers === undefined ? {} : { sql: handlers.sql },
+      resources: handlers === undefined ? {} : { lendSql: handlers.lend },
     },
     close: async () => {
       await adapter.close()

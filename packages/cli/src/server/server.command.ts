@@ -48,8 +48,8 @@ async function runServer(output: Output): Promise<void> {
 
 /** The same as handlers get in every process of the command line. */
 async function openHandlers({ url, databaseId }: { readonly url: string; readonly databaseId: string }) {
-  const { sql, close } = await connectHandlers(url, async () => databaseId)
-  return { sql, close: () => close(1_000) }
+  const { lend, close } = await connectHandlers(url, async () => databaseId)
+  return { lendSql: lend, close: () => close(1_000) }
 }
 
 /** Runs in a file may wait here as they may under `starflow run`: tokens are signed with the secret that stands beside the file. */

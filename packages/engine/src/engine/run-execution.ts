@@ -320,11 +320,13 @@ export class RunExecution {
         if (step.dependencies.length === 0) await this.#requireInput()
         const definition = flow.getStepDefinition(step.slug)
         if (definition.stepType === 'wait') throw new Error('A wait runs nothing.')
+        const lent = resources.lendSql?.(signal)
         const context = stepContext({
           task: { runId: run.runId, flowSlug: flow.slug, stepSlug: step.slug, taskIndex: task.index, attempt },
           signal,
           shutdownSignal,
           resources,
+          lent,
           flowInput: () => state.input,
           state: runAccess({
             ...{ runId: run.runId, nodeId: node, workspaceId: run.workspaceId, env: run.env, adapter, state },
@@ -338,7 +340,11 @@ export class RunExecution {
         })
         // A copy of its own: what one handler does to its input, no other one sees.
         const handle = () => definition.handler(structuredClone(input), context)
-        return await (span === undefined ? handle() : span.run(handle))
+        try {
+          return await (span === undefined ? handle() : span.run(handle))
+        } finally {
+          lent?.giveBack()
+        }
       },
     }).finally(() => {
       isOver = true

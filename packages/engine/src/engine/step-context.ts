@@ -6,10 +6,20 @@ import type { LogLevel } from './log-level.ts'
 export interface EngineResources {
   /** `ctx.env`. Default: the process's own environment. */
   readonly env?: Env | undefined
-  /** `ctx.sql`; without it, reading it is refused. */
-  readonly sql?: unknown
+  /**
+   * Lends `ctx.sql` to one attempt, whose signal this is, and takes back what it has kept of it when it ends; without it, reading
+   * `ctx.sql` is refused.
+   */
+  readonly lendSql?: ((signal: AbortSignal) => LentClient) | undefined
   /** `ctx.supabase`; without it, reading it is refused. */
   readonly supabase?: unknown
+}
+
+/** A database client that one attempt has. */
+export interface LentClient {
+  /** Opens nothing before it is read. */
+  readonly sql: unknown
+  giveBack(): void
 }
 
 /** The durable state of a run, as a handler reaches it. Every write settles when it is kept. */
@@ -33,7 +43,9 @@ export interface StepContextParts {
   }
   readonly signal: AbortSignal
   readonly shutdownSignal: AbortSignal
-  readonly resources: EngineResources
+  readonly resources: Pick<EngineResources, 'env' | 'supabase'>
+  /** `ctx.sql` of this attempt. */
+  readonly lent: LentClient | undefined
   readonly flowInput: () => Json
   readonly state: RunStateAccess
   readonly log: (level: LogLevel, message: string, details: readonly unknown[]) => void
@@ -44,7 +56,7 @@ export interface StepContextParts {
  * belongs to a queue is refused when it is read, since the types of all placements have it.
  */
 export function stepContext(parts: StepContextParts): StepContext & RunnerContext {
-  const { task, resources, state } = parts
+  const { task, resources, lent, state } = parts
   let flowInput: Promise<Json> | undefined
   const context = {
     env: resources.env ?? process.env,
@@ -76,7 +88,8 @@ export function stepContext(parts: StepContextParts): StepContext & RunnerContex
     progress: (value: unknown) => state.reportProgress(value),
     workerJob: async (job: WorkerJob) => state.doWorkerJob(job),
   }
-  give(context, 'sql', resources.sql, 'this process gives its engine no database client')
+  if (lent === undefined) give(context, 'sql', undefined, 'this process gives its engine no database client')
+  else Object.defineProperty(context, 'sql', { enumerable: true, get: () => lent.sql })
   give(context, 'supabase', resources.supabase, 'this process gives its engine no Supabase client')
   give(context, 'rawMessage', undefined, 'a run on a runner has no queue')
   give(context, 'workerConfig', undefined, 'a run on a runner has no worker')
