@@ -84,7 +84,7 @@ describe('over a local database of other migrations', () => {
     ['demo', ['demo', '--limit', '1', '--data-dir', dataDir]],
   ])('%s that is stopped while it asks leaves it as it was', async (_name, args) => {
     const terminal = start(MAIN, ...args)
-    await terminal.shows('make it anew? [')
+    await terminal.shows('create it again? [')
     terminal.type(CTRL.c)
     expect(await terminal.ended()).toBe(130)
     expect(readMark()).toMatch(/^17/)

@@ -24,14 +24,14 @@ export type CompatibleFlow<TFlow extends AnyFlow, TResources = unknown, TEnv = u
   : FlowTypeError<`This flow needs environment variables that the worker does not have: ${MissingEnv<TFlow, TEnv>}`>
 
 /**
- * A flow that asks of its context no more than every worker gives. It can be asked of a type parameter too, of which nothing is
- * known but that it is a flow: it is then believed, and its caller's flow is checked.
+ * A flow that needs nothing in its context beyond what every worker gives. A type parameter that extends AnyFlow passes this check;
+ * the concrete flow that the caller passes is checked in its place.
  */
 export interface ServedFlow {
   readonly [flowTypes]: { readonly compatible: true }
 }
 
-/** `TYes` when a context that is provided has all that is needed, else a sentence that names what is missing. */
+/** `TYes` when the provided context has everything that is needed, otherwise a sentence that names what is missing. */
 export type CompatibleContext<TNeeds, TProvided, TYes = true> = [MissingKeys<Omit<TNeeds, 'env'>, TProvided>] extends [
   never,
 ]

@@ -11,10 +11,10 @@ export function isFlow(value: unknown): value is AnyFlow {
 }
 
 /**
- * Refuses what is not a flow of ours, also where it looks like one.
+ * Refuses anything that is not a flow of this package.
  *
- * @param taker what needs the flow, as the first words of the message
- * @throws ForeignFlowError; StarflowError SF001 for something that is no flow at all
+ * @param taker what needs the flow: the first words of the message
+ * @throws ForeignFlowError; StarflowError SF001 for anything that does not look like a flow
  */
 export function requireFlow(taker: string, value: unknown): asserts value is AnyFlow {
   if (isFlow(value)) return
@@ -28,7 +28,7 @@ export function requireFlow(taker: string, value: unknown): asserts value is Any
 }
 
 /**
- * Refuses a flow that looks like ours and is not, with or without step queues; anything else passes.
+ * Refuses an object that looks like a flow, with or without step queues, and was not made by this package. Anything else passes.
  *
  * @param subject the first words of the message: who was given it, or which module exports it
  * @throws ForeignFlowError

@@ -34,7 +34,7 @@ export interface AnyFlow {
     readonly steps: AnySteps
     readonly deps: AnyDeps
     readonly env: unknown
-    // any: a helper for any flow may start workers; what its caller hands in says whether they give it all that it needs.
+    // any: a helper over any flow may start workers. The concrete flow that its caller passes has the answer.
     // biome-ignore lint/suspicious/noExplicitAny: the one type that fits every answer
     readonly compatible: any
   }

@@ -228,7 +228,7 @@ export class Flow<
 
   /**
    * Adds a durable wait, for an approval or another event from outside. It holds no worker and no queue message; the run goes
-   * on when somebody resumes it with a signed token, and its output is the payload that came with it.
+   * on when it is resumed with a signed token, and its output is the payload that came with it.
    *
    * @throws InvalidSlugError, DuplicateStepSlugError, InvalidDependencyError, InvalidStepOptionError
    *
@@ -405,7 +405,7 @@ const RUNTIME_OPTIONS = ['maxAttempts', 'baseDelay', 'maxDelay', 'timeout'] as c
 const START_OPTIONS = ['if', 'ifNot', 'whenUnmet', 'whenExhausted'] as const
 const COMMON_OPTIONS = [...START_OPTIONS, ...RUNTIME_OPTIONS, 'startDelay', 'transactional'] as const
 const STEP_OPTIONS = ['slug', 'dependsOn', ...COMMON_OPTIONS] as const
-// dependsOn is here so that a map with several dependencies is told about those, not about the option.
+// dependsOn is here so that the refusal of a map with several dependencies names them, not the option.
 const MAP_OPTIONS = ['slug', 'array', 'dependsOn', ...COMMON_OPTIONS] as const
 const WAIT_OPTIONS = ['slug', 'dependsOn', ...START_OPTIONS, 'timeout', 'payload'] as const
 

@@ -60,7 +60,7 @@ export function checkSkipMode(owner: string, option: 'whenUnmet' | 'whenExhauste
   return value
 }
 
-/** Refuses an option that nobody reads, and names those that exist. */
+/** Refuses an option that is not read anywhere, and names those that exist. */
 export function checkOptionNames(owner: string, options: object, known: readonly string[]): void {
   for (const [option, value] of Object.entries(options)) {
     if (value !== undefined && !known.includes(option)) {

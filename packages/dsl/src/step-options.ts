@@ -64,7 +64,7 @@ export interface WaitOptions<
   readonly timeout?: number | undefined
   /**
    * A schema of what a resume brings, of any Standard Schema library: it gives the wait its output type. `unchecked<T>()`
-   * where there is no schema. The database does not check it: who takes payloads from strangers does, before the resume.
+   * where there is no schema. The database does not check it: check payloads from strangers before you resume.
    */
   readonly payload?: StandardSchemaV1<TPayload>
 }

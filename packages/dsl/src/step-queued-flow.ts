@@ -22,8 +22,8 @@ export interface Route<TSlug extends string = string> {
 const stepQueuedBrand: unique symbol = Symbol.for('starflow.stepQueuedFlow')
 
 /**
- * A flow whose every step has a private queue, waits apart: they have none. Its routes are checked and frozen. The slugs are a parameter of their own
- * so that every such flow is a `StepQueuedFlow<AnyFlow>`: derived from TFlow they would make it invariant.
+ * A flow in which every step except waits has its own queue. Its routes are checked and frozen. The slugs are a separate type
+ * parameter so that every such flow is a `StepQueuedFlow<AnyFlow>`: derived from TFlow, they would make it invariant.
  */
 export interface StepQueuedFlow<TFlow extends AnyFlow = AnyFlow, TSlug extends string = HandledStepSlug<TFlow>>
   extends Refused<

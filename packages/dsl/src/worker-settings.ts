@@ -6,7 +6,7 @@ import { checkInteger, checkOptionNames } from './step-option.ts'
 import { isStepQueuedFlow, requireHandledStep, type StepQueuedFlow } from './step-queued-flow.ts'
 import { UnknownStepError } from './unknown-step-error.ts'
 
-/** How the workers of one step are deployed. It is no part of the flow: changing it needs no new slug. */
+/** How the workers of one step are deployed. These settings are not part of the flow: changing them needs no new slug. */
 export interface WorkerSettings {
   /** Handlers that one worker runs at once. */
   readonly maxConcurrent?: number | undefined
@@ -23,7 +23,7 @@ export interface WorkerSettings {
   readonly onUnsupportedMessage?: UnsupportedMessagePolicy | undefined
 }
 
-/** What a worker does about messages that are nobody's work. */
+/** What a worker does about messages that belong to no task. */
 export type UnsupportedMessagePolicy = (typeof UNSUPPORTED_MESSAGE_POLICIES)[number]
 
 const UNSUPPORTED_MESSAGE_POLICIES = ['skip', 'halt'] as const

@@ -49,8 +49,8 @@ type SharedStepSlug<TDefinition> = (
   : never
 
 /**
- * What a definition must be for a worker to give its flow all that it asks for. Of a flow that is any flow it is believed: what
- * its caller hands in has been asked.
+ * Requires that a worker gives a flow everything in the context that the flow needs. For a type parameter, where the flow is not
+ * known yet, this is assumed: the caller's concrete flow is checked.
  */
 export type Startable<TDefinition> = TDefinition extends { readonly routes: unknown }
   ? { readonly flow: ServedFlow }

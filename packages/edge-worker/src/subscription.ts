@@ -103,7 +103,7 @@ const MAX_INTEGER = 2_147_483_647
  * Makes the subscription of a start call.
  *
  * @throws StarflowError SF114 without a step slug for a step-queued flow, SF115 with one for a plain flow, SF107 for an
- * unknown one, SF119 for a wait, SF122 for a flow of another library, SF001 for something that is no flow
+ * unknown one, SF119 for a wait, SF122 for a flow of another library, SF001 for anything else
  */
 export function subscriptionOf(
   definition: AnyFlow | StepQueuedFlow<AnyFlow>,

@@ -26,7 +26,7 @@ export interface WorkerConfig {
   readonly maxPollIntervalMs?: number | undefined
   /** Database URL; otherwise the environment's. */
   readonly connectionString?: string | undefined
-  /** A postgres.js client for `ctx.sql`, yours to end. The worker opens one connection of its own with the same options. */
+  /** A postgres.js client for `ctx.sql`, which you end. The worker opens a separate connection with the same options. */
   readonly sql?: Sql | undefined
 }
 

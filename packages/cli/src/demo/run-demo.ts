@@ -256,10 +256,10 @@ async function confirmRecreation(
 ): Promise<boolean> {
   const reason = 'The local database was made by another version of Starflow.'
   if (yes || !canAsk(output)) {
-    say(`${reason} It is made anew.`)
+    say(`${reason} It is created again.`)
     return true
   }
-  const answer = await ask(output, `${reason} Delete it and make it anew? [Y/n] `, interrupted)
+  const answer = await ask(output, `${reason} Delete it and create it again? [Y/n] `, interrupted)
   // An input that has ended agrees to nothing.
   return answer !== undefined && !/^n/i.test(answer)
 }

@@ -5,7 +5,7 @@ import { answerWithin } from '../database/answer-within.ts'
 const FORGET_WITHIN_MS = 5000
 
 /**
- * A function that could not be deployed and was never there would be pinged in vain for ever. Never rejects: what the deploy
+ * A function whose first deploy failed would be pinged without end. Never rejects: what the deploy
  * failed with is what counts.
  */
 export async function forgetUnseen(

@@ -8,7 +8,7 @@ export interface GuardedDeployment {
   readonly functionNames: readonly string[]
   /** Under this name the functions are fenced. The same name may go on where a killed one has stopped. */
   readonly fencedBy: string
-  /** What others are told who overlap with this: the fence's name and the person. */
+  /** What an overlapping command shows: the fence's name and the person. */
   readonly heldBy: string
   readonly signal: AbortSignal
   readonly output: Output
@@ -19,7 +19,7 @@ export interface GuardedDeployment {
  * in between, it leaves the record: the next one of that name keeps it and restores it.
  *
  * @returns what was restored
- * @throws StarflowError SF632 an overlapping one, SF421 a fence of somebody else, SF422, SF637; NeverBegun; and what `work`
+ * @throws StarflowError SF632 an overlapping one, SF421 a fence of another person, SF422, SF637; NeverBegun; and what `work`
  * throws
  */
 export async function whileFenced(

@@ -24,7 +24,7 @@ export interface RunCommandOptions {
 const KEPT_LINES = 20
 /** Later than the guard does it: should that be gone or stopped. The hold of a fence outlives this too (fence-hold.ts). */
 const KILL_AFTER_MS = 6000
-/** How long the output of a command that has ended may stay open: what has left its group may hold it for ever. */
+/** How long the output of a command that has ended may stay open: a process that has left its group may hold it open without end. */
 const CLOSE_WITHIN_MS = 1000
 /** Ends the command also when this process is killed. */
 const GUARD = fileURLToPath(new URL('../../bin/guarded-command.mjs', import.meta.url))
@@ -70,7 +70,7 @@ export async function runCommand(command: DeployCommand, options: RunCommandOpti
       resolve(ended)
     }
     child.once('exit', (exitCode, signal) => {
-      // The guard leaves nobody behind, but when it was killed itself.
+      // The guard ends all that it started, unless it was killed itself.
       killGroup(child.pid)
       closing = setTimeout(() => {
         child.stdout.destroy()

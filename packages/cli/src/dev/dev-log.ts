@@ -57,7 +57,7 @@ export class DevLog {
     this.#options = options
   }
 
-  /** Shows nothing more: what workers say while all ends helps nobody. */
+  /** Shows nothing more: the lines of workers that are being stopped do not help. */
   stop(): void {
     this.#isStopped = true
     clearTimeout(this.#restart?.timer)

@@ -30,7 +30,7 @@ interface DevOptions {
 
 /** How long the first workers may take before the way to start a run is shown all the same. */
 const FIRST_WORKERS_MS = 20_000
-const OTHER_MIGRATIONS = 'The local database was made by other migrations. Delete its data and make it anew?'
+const OTHER_MIGRATIONS = 'The local database was made by other migrations. Delete its data and create it again?'
 
 /** Adds `starflow dev`. */
 export function addDevCommand(program: Command, outputFor: OutputFor): void {
@@ -183,7 +183,7 @@ async function regenerate(
   }
 }
 
-/** Serves the dashboard and says where. What keeps it from being served is told: flows run without it too. */
+/** Serves the dashboard and prints its address. A failure is printed and ends nothing: flows run without it. */
 async function serveDashboard(options: LocalDashboardOptions, output: Output): Promise<LocalDashboard | undefined> {
   try {
     const dashboard = await startLocalDashboard(options)

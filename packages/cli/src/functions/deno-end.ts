@@ -22,7 +22,7 @@ const CRASH_SIGNALS: readonly (NodeJS.Signals | null)[] = [
 ]
 const CRASH_TEXT = /^# Fatal |^Fatal .*out of memory|has panicked|panicked at |^memory allocation of \d+ bytes failed/m
 
-/** Frames of a program without names, and what frames them: a screenful that tells nobody anything. */
+/** Frames of a program without names, and what frames them: a screenful without information. */
 const NAMELESS_LINE =
   /^\s*(#|\d+: +(<unknown>|0x[0-9a-f]+).*|at <unknown>.*|stack backtrace:|=+ C stack trace =+|.*\(\+0x[0-9a-f]+\) \[0x.*)?\s*$/
 

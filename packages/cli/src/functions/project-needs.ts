@@ -2,7 +2,7 @@ import { formatCount } from '../output/text-table.ts'
 import type { ExportedFlow } from './flow-modules.ts'
 import { type WorkerFunction, workerFunctionsOf } from './worker-functions.ts'
 
-/** What worker functions take of a plan and of a database. */
+/** What worker functions take up: of a plan's functions and of a database's connections. */
 export interface Needs {
   readonly functions: number
   readonly workers: number

@@ -20,7 +20,7 @@ export function withFunctionEntries(project: Project, found: string | undefined,
   return `${before}${gapBefore(before)}${block}${after}`
 }
 
-/** The text before the mark and after the end mark; the block itself is written anew. */
+/** The text before the mark and after the end mark; the block itself is replaced. */
 function splitAtMarks(text: string): { before: string; after: string } {
   const begin = text.indexOf(BEGIN)
   const end = text.indexOf(END, begin)

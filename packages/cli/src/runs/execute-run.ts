@@ -23,7 +23,7 @@ export interface ExecutionParts {
   /** Aborted when the process was asked to end. */
   readonly interruption: AbortSignal
   readonly engine: Engine
-  /** What whoever watches should know. */
+  /** Shows a line to the person who watches. */
   readonly note: (text: string) => void
 }
 
@@ -53,8 +53,8 @@ export function createEngine(
 }
 
 /**
- * Executes a run that is there, from where it stands, until it has ended, waits for somebody, or this process was asked to end: then it
- * is given back with what it has done. Returns it as it stands.
+ * Executes an existing run from where it stands until it has ended, waits for an answer, or this process is asked to end: then the
+ * run is given back with what it has done. Returns it as it stands.
  *
  * @throws StarflowError SF641 when a live runner executes it, and what the engine refuses
  */
@@ -112,7 +112,7 @@ async function takeUp(engine: Engine, flow: AnyFlow, run: RunRecord, drainSignal
   }
 }
 
-/** A run that nobody has begun may be begun by whoever names it. */
+/** A delayed run that has not begun may be started early by its id. */
 function isDelayed({ startedAt, availableAt, claimState }: RunRecord): boolean {
   return startedAt !== null && claimState === 'queued' && availableAt !== null && Date.parse(availableAt) > Date.now()
 }

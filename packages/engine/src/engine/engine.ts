@@ -35,7 +35,7 @@ export interface EngineOptions extends EngineResources {
   readonly mapConcurrency?: number
   /** Handlers of one run that are at work at once. Default: no limit but that of maps. */
   readonly runConcurrency?: number
-  /** Who is told of waits. A flow with a wait is refused without. */
+  /** Receives the tokens of waits. Without it a flow with a wait is refused. */
   readonly waitHost?: WaitHost | undefined
   /** Default: 30 s. */
   readonly leaseTtlMs?: number
@@ -94,7 +94,7 @@ export class Engine {
    * where that stopped.
    *
    * @throws StarflowError SF817 for a flow that cannot run here, SF818 for a run of another definition, SF801 for one that has
-   *   ended or that somebody holds
+   *   ended or that another process holds
    */
   async run<TFlow extends AnyFlow>(
     flow: TFlow & CompatibleFlow<TFlow, RunnerContext>,
@@ -284,7 +284,7 @@ function checkRunnable(flow: AnyFlow, waitHost: WaitHost | undefined): void {
         'Set STARFLOW_WAIT_TOKEN_SECRET, the same in every process that signs or checks tokens.',
       )
     }
-    // A key that cannot sign is found here, and not when somebody is to be told.
+    // A key that cannot sign is found here, not when the first wait opens.
     if (step.stepType === 'wait' && waitHost !== undefined) {
       signWaitToken({ placement: 'runner', runId: flow.slug, stepSlug: step.slug, expiresAt: 0 }, waitHost.tokenKey)
     }
