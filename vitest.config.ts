@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { mutantPlugin } from './scripts/mutants/mutant-in-place.ts'
 
 /** Far beyond what any test takes: a machine that is slow or busy fails none, and what waits for ever still ends. */
 const common = {
@@ -16,6 +17,7 @@ const UNIT = ['packages/*/src/**/*.test.ts', 'functions/**/*.test.ts', 'bench/sr
 const SHARING = ['core', 'engine', 'server', 'testing'].map((name) => `packages/${name}/tests/**/*.test.ts`)
 
 export default defineConfig({
+  plugins: [mutantPlugin],
   test: {
     maxWorkers: 4,
     projects: [

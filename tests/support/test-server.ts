@@ -14,8 +14,9 @@ import {
   startPostgres,
 } from '@starflow/local'
 import postgres from 'postgres'
+import { inPlaceOf } from '../../scripts/mutants/mutant-in-place.ts'
 import { ROOT } from '../../scripts/repository.ts'
-import { readSchemaFiles } from '../../scripts/schema-files.ts'
+import { readSchemaFiles, SCHEMAS_FOLDER } from '../../scripts/schema-files.ts'
 import { loadSchema } from './load-schema.ts'
 import {
   IS_UNUSUAL,
@@ -110,7 +111,7 @@ async function makeTemplates(server: PostgresServer): Promise<TestServer['broken
   const sql = postgres(server.url({ database: 'starflow' }), { max: 1, onnotice: () => {} })
   try {
     // From the schema files, which are the truth: the migrations are proved equal to them by scripts/check-migrations.ts.
-    await loadSchema(sql, readSchemaFiles())
+    await loadSchema(sql, schemaFiles())
     if (IS_UNUSUAL) await asSuperuser(server, 'starflow', UNUSUAL_PUBLICATION)
     return {}
   } catch (error) {
@@ -118,6 +119,11 @@ async function makeTemplates(server: PostgresServer): Promise<TestServer['broken
   } finally {
     await sql.end()
   }
+}
+
+/** With the change that is tried, if one is (scripts/mutants.ts). */
+function schemaFiles() {
+  return readSchemaFiles().map(({ path, sql }) => ({ path, sql: inPlaceOf(join(SCHEMAS_FOLDER, path), sql) }))
 }
 
 async function asSuperuser(server: PostgresServer, database: string, statement: string): Promise<void> {
