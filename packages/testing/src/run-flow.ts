@@ -136,9 +136,11 @@ class RunInMemory {
     this.#parts = parts
     this.#flow = this.#watched(flow)
     this.#beganAtMs = clock.now()
+    const { sql, supabase, env = {} } = options
     this.#engine = new Engine({
-      ...{ adapter, clock, leaseTtlMs: LEASE_TTL_MS, env: options.env ?? {} },
-      ...{ sql: options.sql, supabase: options.supabase },
+      ...{ adapter, clock, leaseTtlMs: LEASE_TTL_MS, env },
+      lendSql: sql === undefined ? undefined : () => ({ sql, giveBack() {} }),
+      supabase,
       waitHost: {
         tokenKey: { kid: 'test', secret: WAIT_TOKEN_SECRET },
         emitWaitWake: async () => {},
