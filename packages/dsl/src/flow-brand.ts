@@ -14,16 +14,21 @@ export function isFlow(value: unknown): value is AnyFlow {
  * Refuses anything that is not a flow of this package.
  *
  * @param taker what needs the flow: the first words of the message
+ * @param hint what to pass to it instead
  * @throws ForeignFlowError; StarflowError SF001 for anything that does not look like a flow
  */
-export function requireFlow(taker: string, value: unknown): asserts value is AnyFlow {
+export function requireFlow(
+  taker: string,
+  value: unknown,
+  hint = 'Pass what `new Flow({ slug: … }).step(…)` returns. A step-queued flow has it as `flow`.',
+): asserts value is AnyFlow {
   if (isFlow(value)) return
   refuseForeignFlow(`${taker} was given`, value)
   throw new StarflowError({
     code: 'SF001',
     message: `${taker} needs a flow.`,
     detail: `It was given ${value === null ? 'null' : typeof value}.`,
-    hint: 'Pass `new Flow({ slug: … })…`, `withStepQueues(flow)`, or a handler with { queueName }.',
+    hint,
   })
 }
 

@@ -110,7 +110,11 @@ export function subscriptionOf(
   stepSlug: unknown,
 ): FlowSubscription | StepSubscription {
   if (isStepQueuedFlow(definition)) return stepSubscription(definition, stepSlug)
-  requireFlow('EdgeWorker.start', definition)
+  requireFlow(
+    'EdgeWorker.start',
+    definition,
+    'Pass `new Flow({ slug: … })…`, `withStepQueues(flow)`, or a handler with { queueName }.',
+  )
   const flow: AnyFlow = definition
   requireQueueSteps(flow)
   if (stepSlug !== undefined) {

@@ -1,4 +1,11 @@
-import { Flow, NonRetryableError, RetryLater, type RunnerContext, type StandardSchemaV1 } from '@starflow/dsl'
+import {
+  Flow,
+  NonRetryableError,
+  RetryLater,
+  type RunnerContext,
+  type StandardSchemaV1,
+  withStepQueues,
+} from '@starflow/dsl'
 import { describe, expect, test, vi } from 'vitest'
 import { NullWorkflowStateAdapter } from '../src/adapters/null/index.ts'
 import { Engine, type EngineOptions } from '../src/engine/engine.ts'
@@ -41,6 +48,11 @@ test('a flow of another library is refused before anything is written, one of a 
   await expect(engine().run(new OtherFlow() as never, null as never)).rejects.toMatchObject({
     code: 'SF122',
     message: 'The engine was given a flow that the Flow class of @starflow/dsl did not make: "orders".',
+  })
+  const queued = withStepQueues(new Flow({ slug: 'queued' }).step({ slug: 'one' }, () => 1))
+  await expect(engine().run(queued as never, null as never)).rejects.toMatchObject({
+    code: 'SF001',
+    hint: 'Pass what `new Flow({ slug: … }).step(…)` returns. A step-queued flow has it as `flow`.',
   })
   vi.resetModules()
   const copy = await import('@starflow/dsl')
