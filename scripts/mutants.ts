@@ -28,6 +28,7 @@ const FOLDERS = ['packages/core/schemas', 'packages/edge-worker/src']
 const LEFT_OUT = /00_upgrade|95_upgrade|90_access|\/0[01]_|\.test|index\.ts|platforms\/|events\.ts/
 const SURVIVORS_ALLOWED = 0.05
 const DAY_MS = 86_400_000
+const LIMIT_MS = 600_000
 
 /** The tests that can see a change, the likeliest first: vitest runs what failed lately before the rest. */
 const TESTS = { sql: ['packages/core/tests'], ts: ['packages/edge-worker/src', 'packages/edge-worker/tests'] } as const
@@ -48,7 +49,10 @@ const { values: options } = parseArgs({
 })
 
 if (options.help) console.log(HELP)
-else process.exitCode = await main()
+else {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
+  process.exitCode = await main()
+}
 
 async function main(): Promise<number> {
   const sample = wholeNumber('sample', options.sample)
@@ -89,7 +93,7 @@ async function main(): Promise<number> {
   return share > SURVIVORS_ALLOWED ? 1 : 0
 }
 
-/** Whether a test fails. One that waits for ever has noticed the change too: vitest ends it. */
+/** Whether a test fails, or waits for ever: the tests of the core take two minutes. */
 function killsSomething(mutant: Mutant, folder: string): Promise<boolean> {
   const changed = join(folder, 'mutant.json')
   writeFileSync(changed, JSON.stringify({ file: mutant.file, text: mutant.text }))
@@ -99,11 +103,22 @@ function killsSomething(mutant: Mutant, folder: string): Promise<boolean> {
     cwd: ROOT,
     env: { ...process.env, [MUTANT_VARIABLE]: changed },
     stdio: 'ignore',
+    // With a group of its own, so that all of it can be ended.
+    detached: true,
   })
   return new Promise((resolve, reject) => {
+    const end = () => process.kill(-child.pid!, 'SIGKILL')
+    let isOverdue = false
+    const overdue = setTimeout(() => {
+      isOverdue = true
+      end()
+    }, LIMIT_MS)
+    process.once('exit', end)
     child.once('error', reject)
     child.once('exit', (code, signal) => {
-      if (signal === null) resolve(code !== 0)
+      clearTimeout(overdue)
+      process.off('exit', end)
+      if (signal === null || isOverdue) resolve(code !== 0)
       else reject(new Error(`vitest was ended by ${signal}.`))
     })
   })
