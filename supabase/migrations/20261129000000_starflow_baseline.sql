@@ -4231,8 +4231,9 @@ end $$;
 
 -- 50_recovery/_lost_tasks.sql
 -- Tasks of steps that these queues serve which need a new message: queued, or started and past their recovery boundary, and their message
--- is gone, or in a queue that does not serve their step. Of these runs, or (null) of all open ones; at most so many. Each open task is
--- looked at once, from its run, whatever the statistics of tables that just filled or emptied say. Volatile: see _unreachable_tasks.
+-- is gone, hidden for ever, or in a queue that does not serve their step. Of these runs, or (null) of all open ones; at most so many. Each
+-- open task is looked at once, from its run, whatever the statistics of tables that just filled or emptied say. Volatile: see
+-- _unreachable_tasks.
 create function pgflow._lost_tasks(p_queue_names text[], p_run_ids uuid[], p_max integer)
 returns setof pgflow.step_tasks
 language plpgsql volatile
@@ -4259,7 +4260,7 @@ begin
          join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug and s.queue_name = $2 and s.step_type <> ''wait''
          join pgflow.flows f on f.flow_slug = t.flow_slug
          where t.run_id = r.run_id
-           and (t.queue_name <> $2 or (not exists (select from pgmq.%I q where q.msg_id = t.message_id)
+           and (t.queue_name <> $2 or (not exists (select from pgmq.%I q where q.msg_id = t.message_id and q.vt < ''infinity'')
              and not exists (select from pgflow.parked_tasks p where p.run_id = t.run_id and p.step_slug = t.step_slug and p.task_index = t.task_index)))
            and (t.status = ''queued'' or (t.status = ''started''
              and coalesce(t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) < pgflow.clock(), true)))
@@ -4708,13 +4709,14 @@ begin
   if v_lost is null then
     return 0;
   end if;
+  -- What is still there of them is hidden for ever, or in a queue that does not serve their step.
+  perform pgflow._archive_messages(array(
+    select row(t.flow_slug, t.run_id, t.step_slug, t.task_index, t.queue_name, t.message_id, null, null)::pgflow._ended_task
+    from unnest(v_lost) t where t.queue_name = any (v_queues)));
   -- Those in a queue that does not serve their step go to the one that does; nothing is to be found of them in the former.
   v_moved := array(
     select t from unnest(v_lost) t join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug where t.queue_name <> s.queue_name);
   if cardinality(v_moved) > 0 then
-    perform pgflow._archive_messages(array(
-      select row(t.flow_slug, t.run_id, t.step_slug, t.task_index, t.queue_name, t.message_id, null, null)::pgflow._ended_task
-      from unnest(v_moved) t where t.queue_name = any (v_queues)));
     update pgflow.step_tasks t set queue_name = s.queue_name, message_id = null
     from unnest(v_moved) l join pgflow.steps s on s.flow_slug = l.flow_slug and s.step_slug = l.step_slug
     where t.run_id = l.run_id and t.step_slug = l.step_slug and t.task_index = l.task_index;
@@ -4729,7 +4731,7 @@ begin
   perform pgflow._recover_stalled_tasks(array(select distinct t.run_id from unnest(v_lost) t where t.status = 'started'));
   return v_sent;
 end $$;
-comment on function pgflow.repair_liveness(uuid[], integer) is 'Sends the messages again that liveness_audit misses, each for the time when its task is due and to the queue that serves its step, and moves the ids of queues that began anew beyond those that tasks know. At most max_tasks of them, of these runs or of all: returns how many were sent, and is to be called until that is 0. Steps and runs without a next actor are defects: report them.';
+comment on function pgflow.repair_liveness(uuid[], integer) is 'Sends the messages again that liveness_audit misses or finds hidden for ever, each for the time when its task is due and to the queue that serves its step, and moves the ids of queues that began anew beyond those that tasks know. At most max_tasks of them, of these runs or of all: returns how many were sent, and is to be called until that is 0. Steps and runs without a next actor are defects: report them.';
 
 -- 50_recovery/requeue_stalled_tasks.sql
 -- Called by cron and by workers that met a stalled task. Ends the waits that are due and sends the messages of parked tasks whose time comes, too. Takes runs in id order with skip locked (a busy run is alive,

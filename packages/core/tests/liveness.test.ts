@@ -296,6 +296,27 @@ describe('repair_liveness', () => {
     await expectAllWell(sql)
   })
 
+  test.each([
+    ['queued', 0],
+    ['started', 1],
+  ])(
+    'sends the message of a %s task again that is hidden for ever, and leaves nothing of it in the queue',
+    async (_status, attempts) => {
+      const flow = await compile({ a: { timeout: 10, maxAttempts: 2 } })
+      const [runId] = await flow.start({})
+      if (attempts === 1) await flow.claim('a')
+      await flow.age(runId!, 60)
+      await sql.unsafe(`update pgmq.q_${flow.queue('a')} set vt = 'infinity'`)
+      expect(await audit()).toMatchObject([{ kind: 'task', run_id: runId, step_slug: 'a' }])
+      expect(await repair()).toBe(1)
+      expect(await audit()).toEqual([])
+      expect(await sql.unsafe(`select from pgmq.q_${flow.queue('a')}`)).toHaveLength(1)
+      await flow.drain(() => 'alive')
+      expect((await flow.run(runId!)).output).toEqual({ a: 'alive' })
+      await expectAllWell(sql)
+    },
+  )
+
   test('sends each lost element of a map again, and leaves the messages that are there', async () => {
     const flow = await compile({ each: { map: true } })
     const [runId] = await flow.start([0, 1, 2, 3])

@@ -1,6 +1,7 @@
 -- Tasks of steps that these queues serve which need a new message: queued, or started and past their recovery boundary, and their message
--- is gone, or in a queue that does not serve their step. Of these runs, or (null) of all open ones; at most so many. Each open task is
--- looked at once, from its run, whatever the statistics of tables that just filled or emptied say. Volatile: see _unreachable_tasks.
+-- is gone, hidden for ever, or in a queue that does not serve their step. Of these runs, or (null) of all open ones; at most so many. Each
+-- open task is looked at once, from its run, whatever the statistics of tables that just filled or emptied say. Volatile: see
+-- _unreachable_tasks.
 create function pgflow._lost_tasks(p_queue_names text[], p_run_ids uuid[], p_max integer)
 returns setof pgflow.step_tasks
 language plpgsql volatile
@@ -27,7 +28,7 @@ begin
          join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug and s.queue_name = $2 and s.step_type <> ''wait''
          join pgflow.flows f on f.flow_slug = t.flow_slug
          where t.run_id = r.run_id
-           and (t.queue_name <> $2 or (not exists (select from pgmq.%I q where q.msg_id = t.message_id)
+           and (t.queue_name <> $2 or (not exists (select from pgmq.%I q where q.msg_id = t.message_id and q.vt < ''infinity'')
              and not exists (select from pgflow.parked_tasks p where p.run_id = t.run_id and p.step_slug = t.step_slug and p.task_index = t.task_index)))
            and (t.status = ''queued'' or (t.status = ''started''
              and coalesce(t.started_at + make_interval(secs => coalesce(s.opt_timeout, f.opt_timeout) + 30::float8) < pgflow.clock(), true)))

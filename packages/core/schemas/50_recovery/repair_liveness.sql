@@ -39,13 +39,14 @@ begin
   if v_lost is null then
     return 0;
   end if;
+  -- What is still there of them is hidden for ever, or in a queue that does not serve their step.
+  perform pgflow._archive_messages(array(
+    select row(t.flow_slug, t.run_id, t.step_slug, t.task_index, t.queue_name, t.message_id, null, null)::pgflow._ended_task
+    from unnest(v_lost) t where t.queue_name = any (v_queues)));
   -- Those in a queue that does not serve their step go to the one that does; nothing is to be found of them in the former.
   v_moved := array(
     select t from unnest(v_lost) t join pgflow.steps s on s.flow_slug = t.flow_slug and s.step_slug = t.step_slug where t.queue_name <> s.queue_name);
   if cardinality(v_moved) > 0 then
-    perform pgflow._archive_messages(array(
-      select row(t.flow_slug, t.run_id, t.step_slug, t.task_index, t.queue_name, t.message_id, null, null)::pgflow._ended_task
-      from unnest(v_moved) t where t.queue_name = any (v_queues)));
     update pgflow.step_tasks t set queue_name = s.queue_name, message_id = null
     from unnest(v_moved) l join pgflow.steps s on s.flow_slug = l.flow_slug and s.step_slug = l.step_slug
     where t.run_id = l.run_id and t.step_slug = l.step_slug and t.task_index = l.task_index;
@@ -60,4 +61,4 @@ begin
   perform pgflow._recover_stalled_tasks(array(select distinct t.run_id from unnest(v_lost) t where t.status = 'started'));
   return v_sent;
 end $$;
-comment on function pgflow.repair_liveness(uuid[], integer) is 'Sends the messages again that liveness_audit misses, each for the time when its task is due and to the queue that serves its step, and moves the ids of queues that began anew beyond those that tasks know. At most max_tasks of them, of these runs or of all: returns how many were sent, and is to be called until that is 0. Steps and runs without a next actor are defects: report them.';
+comment on function pgflow.repair_liveness(uuid[], integer) is 'Sends the messages again that liveness_audit misses or finds hidden for ever, each for the time when its task is due and to the queue that serves its step, and moves the ids of queues that began anew beyond those that tasks know. At most max_tasks of them, of these runs or of all: returns how many were sent, and is to be called until that is 0. Steps and runs without a next actor are defects: report them.';
