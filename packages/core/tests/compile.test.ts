@@ -869,7 +869,9 @@ describe('a definition that runs need', () => {
         inUse(empty, 'flows'),
       )
     }
-    expect(await refusal(sql`truncate pgflow.flows cascade`)).toMatchObject({ code: 'SF121' })
+    for (const table of ['flows', 'steps', 'deps']) {
+      expect(await refusal(sql`truncate ${sql(`pgflow.${table}`)} cascade`)).toMatchObject({ code: 'SF121' })
+    }
   })
 
   test('waits for a start that has read it, and is refused then', async () => {

@@ -65,6 +65,25 @@ describe('a task that is due in more than an hour is parked, without a message',
     expect(await flow.claim('a')).toMatchObject([{ runId, attempt: 2 }])
   })
 
+  test('also where a clean-up by hand has left it there, by a retry and by the start of its step', async () => {
+    const flow = await compile({ a: {}, b: { after: ['a'], startDelay: DAY } })
+    const [runId] = await flow.start({})
+    const leave = (step: string) => sql`
+      insert into pgflow.parked_tasks (queue_name, due_at, run_id, step_slug, task_index)
+      values ('elsewhere', now(), ${runId!}, ${step}, 0)`
+    const [task] = await flow.claim('a')
+    await leave('a')
+    const retry = [failed(task!, { retryDelaySeconds: 5 * HOUR })]
+    expect(await flow.core.settleTasks(flow.workerId, retry)).toMatchObject([{ accepted: true }])
+    expect(await places(flow)).toEqual([0, 1])
+    await flow.age(runId!, 5 * HOUR)
+    await flow.claim('a')
+    const [again] = await flow.claim('a')
+    await leave('b')
+    expect(await flow.core.settleTasks(flow.workerId, [completed(again!, 1)])).toMatchObject([{ accepted: true }])
+    expect(await places(flow, 'b')).toEqual([0, 1])
+  })
+
   test('and within the hour it is a hidden message, as the released interface shows it', async () => {
     const flow = await compile({ a: {} })
     await startIn(flow, HOUR - 60)
@@ -85,6 +104,18 @@ describe('its message is sent', () => {
     expect(await places(flow)).toEqual([1, 0])
     await flow.drain(() => 1)
     expect((await flow.run(runId!)).status).toBe('completed')
+  })
+
+  test('by the beat of a worker whose queue is never empty', async () => {
+    const flow = await compile({ a: {} })
+    const [runId] = await startIn(flow, DAY)
+    await flow.start(1, 2)
+    await flow.age(runId!, DAY)
+    await flow.claim('a', 1)
+    expect(await parked(flow)).toBe(1)
+    await sql`update pgflow.workers set last_heartbeat_at = last_heartbeat_at - interval '1 minute' where worker_id = ${flow.workerId}`
+    expect(await flow.claim('a', 1)).toHaveLength(1)
+    expect(await parked(flow)).toBe(0)
   })
 
   test('by the recovery, up to a minute early, and hidden until then', async () => {
@@ -110,6 +141,21 @@ describe('its message is sent', () => {
     await sql`select pgflow.restore_queues()`
     await recover()
     expect(await places(gone)).toEqual([1, 0])
+  })
+
+  test('whatever hinders another queue, whose tasks stay parked until it is gone', async () => {
+    const hindered = await compile({ a: {} })
+    const other = await compile({ a: {} })
+    for (const flow of [hindered, other]) await flow.age((await startIn(flow, DAY))[0]!, DAY)
+    await sql.unsafe(`alter table pgmq.q_${hindered.queue('a')} add constraint hindrance check (false)`)
+    await recover()
+    expect([await places(hindered), await places(other)]).toEqual([
+      [0, 1],
+      [1, 0],
+    ])
+    await sql.unsafe(`alter table pgmq.q_${hindered.queue('a')} drop constraint hindrance`)
+    await recover()
+    expect(await places(hindered)).toEqual([1, 0])
   })
 
   test('with an id that no task has, where the ids of its queue began anew', async () => {

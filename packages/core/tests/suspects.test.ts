@@ -59,6 +59,19 @@ test('so are those of the other workers of one process, and those that are found
   expect(await budgets([first!, second!])).toMatchObject([{ attempts_forgiven: 1 }, { attempts_forgiven: 1 }])
 })
 
+test('one that has found no worker with nothing else to do for ten minutes is taken like any other', async () => {
+  const flow = await compile({ maxAttempts: 2 })
+  const runIds = await flow.start({}, {})
+  await vanish(flow, runIds, flow.workerId)
+  const call = { workerId: flow.workerId, reports: [], queueName: flow.queue('a'), flowSlug: flow.slug, stepSlug: 'a' }
+  const claim = () => core.settleAndClaim({ ...call, qty: 10, onUnsupported: 'skip', alone: false })
+  const wait = (minutes: number, runId: string) => sql`
+    update pgflow.step_tasks set last_requeued_at = last_requeued_at - make_interval(mins => ${minutes}) where run_id = ${runId}`
+  await wait(9, runIds[0]!)
+  await wait(11, runIds[1]!)
+  expect(await claim()).toMatchObject({ claimed: [{ runId: runIds[1] }], suspects: 1 })
+})
+
 test('one that stalls alone uses up its attempts, and its error says that its worker vanished while it ran it alone', async () => {
   const flow = await compile({ maxAttempts: 2 })
   const runIds = await flow.start({}, {})
