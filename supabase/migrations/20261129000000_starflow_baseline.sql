@@ -4466,9 +4466,11 @@ declare
 begin
   for v_queue in select distinct s.queue_name from pgflow._routes s order by s.queue_name loop
     begin
+      -- A queue that is being dropped holds up the recovery of no other; its tasks go with it.
+      execute format('lock table pgmq.%I in access share mode nowait', pgmq.format_table_name(v_queue, 'q'));
       execute format('select array_agg(q.msg_id) from pgmq.%I q where q.read_ct > 0 and q.vt <= $1',
                      pgmq.format_table_name(v_queue, 'q')) into v_ids using v_until;
-    exception when undefined_table then
+    exception when undefined_table or lock_not_available then
       -- A queue dropped by hand holds nothing to recover; its worker says so at its next start.
       v_ids := null;
     end;

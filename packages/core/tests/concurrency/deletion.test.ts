@@ -113,6 +113,22 @@ test('a repair during a deletion leaves that flow, and puts others right', async
   expect(await remains()).toEqual(NOTHING)
 })
 
+test('recovery leaves a flow that is being deleted, and puts back what stalled in others, without waiting', async () => {
+  await (await compile()).start(1)
+  const other = await CompiledFlow.compileShape(sql, 'spared', shape({ a: { timeout: 10 } }))
+  await other.start(1)
+  await other.claim('a')
+  await sql`update pgflow.step_tasks set queued_at = queued_at - interval '2 hours', started_at = started_at - interval '1 hour'
+    where flow_slug = 'spared'`
+  await other.reveal('a')
+  const deleting = await new Actor(database).hold((_, connection) => remove(connection))
+  const impatient = database.connect({ settings: { lock_timeout: '5s' } })
+  expect(await impatient`select pgflow.requeue_stalled_tasks() as requeued`).toEqual([{ requeued: 1 }])
+  await deleting.commit()
+  await sql`select pgflow.delete_flow_and_data('spared')`
+  expect(await remains()).toEqual(NOTHING)
+})
+
 test('samples of queues leave those of a flow that is being deleted, and do not wait for it', async () => {
   await compile()
   const deleting = await new Actor(database).hold((_, connection) => remove(connection))
