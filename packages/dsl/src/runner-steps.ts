@@ -25,7 +25,7 @@ export function requireQueueSteps(flow: AnyFlow): void {
     code: 'SF123',
     message: `Flow "${flow.slug}" runs on runners only: ${steps.map((slug) => `"${slug}"`).join(', ')}.`,
     detail: 'These steps use a session or an external worker, which step queues do not have.',
-    hint: 'Load the flow in a runner (starflow runner) and start it there; or take these steps into a flow of their own.',
+    hint: 'Load the flow in a runner (npx starflow runner) and start it there; or take these steps into a flow of their own.',
     fields: { flowSlug: flow.slug, steps: [...steps] },
   })
 }

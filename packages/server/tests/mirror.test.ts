@@ -56,7 +56,7 @@ test('peers of the workspace are seen through any process, as of an instant, wit
     asOf: expect.any(String),
     run: { status: 'running', phase: 'halfway', active: [{ node: 'work', progress: { percent: 50 } }] },
   })
-  expect((await other.get(live)).body).toMatchObject({ run: null })
+  expect(await other.get(live)).toMatchObject({ status: 404, body: { error: { code: 'SF802' } } })
   holds.get('a')!()
   await until(
     () => acme.get('/api/peers'),
@@ -78,7 +78,8 @@ test('a server that does not mirror says so, and knows nothing of any run', asyn
   const plain = await testServer(storage, { STARFLOW_ROLE: 'edge' }, { flows: [slow] })
   const caller = await plain.workspace('acme')
   expect(await caller.get('/api/peers')).toMatchObject({ status: 503, body: { error: { code: 'SF941' } } })
-  const live = await caller.get(`/api/runs/${crypto.randomUUID()}/live`)
+  const started = await caller.post('/api/runs', { flow: 'slowV1', input: { name: 'unseen' }, placement: 'runner' })
+  const live = await caller.get(`/api/runs/${started.body.runId}/live`)
   expect(live).toMatchObject({ status: 200, body: { asOf: null, run: null } })
 })
 

@@ -4778,7 +4778,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The run; null where the warm tier knows of none in this workspace, or the server does not mirror. */
+            /** @description The run; null where the warm tier does not know it yet, or the server does not mirror. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4834,6 +4834,15 @@ export interface operations {
             };
             /** @description SF904 */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description SF802 */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -62,7 +62,7 @@ export function apiEndpoints(parts: ApiParts): readonly Endpoint[] {
       ...queueEndpoints(operations),
       ...runnerEndpoints(adapter),
       ...overviewEndpoints(overview),
-      ...mirrorEndpoints(mirror),
+      ...mirrorEndpoints(mirror, runs),
       ...liveEndpoints(hints, runs),
       ...workerJobEndpoints(workerJobs),
       ...sessionEndpoints(authenticator, defaultWorkspace),

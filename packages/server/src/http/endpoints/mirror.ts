@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { Mirror } from '../../mirror/mirror.ts'
 import { outboxGauge } from '../../mirror/outbox-gauge.ts'
 import { MAX_SHOWN_REFUSALS } from '../../numbers.ts'
+import type { RunDirectory } from '../../runs/run-directory.ts'
 import { workspaceOf } from '../../workspace.ts'
 import { type Endpoint, endpoint } from '../endpoint.ts'
 import * as schema from '../schemas.ts'
@@ -32,7 +33,7 @@ const liveRun = z.object({
 })
 
 /** What the warm tier tells: a hint, a second or two late. What has consequences is read elsewhere. */
-export function mirrorEndpoints(mirror: Mirror | undefined): Endpoint[] {
+export function mirrorEndpoints(mirror: Mirror | undefined, runs: Pick<RunDirectory, 'check'>): Endpoint[] {
   return [
     endpoint({
       ...{ id: 'listPeers', method: 'get', path: '/api/peers', tag, access: 'scope' },
@@ -55,17 +56,17 @@ export function mirrorEndpoints(mirror: Mirror | undefined): Endpoint[] {
       params: z.object({ runId: schema.runId }),
       answers: {
         200: {
-          description:
-            'The run; null where the warm tier knows of none in this workspace, or the server does not mirror.',
+          description: 'The run; null where the warm tier does not know it yet, or the server does not mirror.',
           schema: z.object({ asOf, run: liveRun.nullable() }),
         },
       },
-      errors: ['SF941'],
+      errors: ['SF802', 'SF941'],
       handle: async ({ scope, params }) => {
+        await runs.check(scope, params.runId)
         // Nothing is known here of any run, which is no failure.
         if (mirror === undefined) return { status: 200, body: { asOf: null, run: null } }
         const { asOf, answer } = await ask(mirror, (warm) => warm.readRuns([params.runId]))
-        const run = answer.find(({ run }) => run.workspace_id === workspaceOf(scope))
+        const [run] = answer
         return { status: 200, body: { asOf, run: run === undefined ? null : liveRunView(run) } }
       },
     }),
