@@ -11,6 +11,8 @@ export default defineConfig({
       ...['type-messages', 'postgres-outage', 'secret-comparison', 'start-errors', 'blocked-thread', 'instances'].map(
         (name) => `packages/edge-worker/tests/${name}.test.ts`,
       ),
+      // Of roles with few connections: the pooler signs in for all of them by itself.
+      ...['many-queues', 'platform-failures'].map((name) => `packages/edge-worker/tests/${name}.test.ts`),
     ],
     globalSetup: ['./e2e/support/pooler-setup.ts'],
     pool: 'forks',
