@@ -30,6 +30,7 @@ let killedAs
 command.on('message', (message) => {
   heardAt = Date.now()
   if (typeof message === 'object') limits = message
+  else if (message === 'over') limits = undefined
 })
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => {
@@ -67,10 +68,10 @@ function kill(exitCode) {
   killedAs = exitCode
   if (limits !== undefined && Date.now() - heardAt >= SILENT_MS) {
     const seconds = Math.round((Date.now() - heardAt) / 1000)
-    process.stderr.write(
-      `A handler has not yielded for ${seconds} s, and its process is ended. Nothing of what was kept is lost.\n` +
-        `Go on with the run once its lease is over: npx starflow run --resume ${limits.runId}\n`,
-    )
+    const after = limits.isKept
+      ? `Nothing of what was kept is lost.\nGo on with the run once its lease is over: npx starflow run --resume ${limits.runId}\n`
+      : 'Its run was kept in memory only, and is gone.\n'
+    process.stderr.write(`A handler has not yielded for ${seconds} s, and its process is ended. ${after}`)
   }
   command.kill('SIGKILL')
 }

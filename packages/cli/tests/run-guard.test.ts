@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { SampleProject } from './support/sample-project.ts'
@@ -19,6 +20,11 @@ export const sleeps = new Flow<{ name: string }>({ slug: 'sleeps' })
     return new Promise((resolve) => ctx.shutdownSignal.addEventListener('abort', () => resolve(null)))
   })
   .step({ slug: 'after', dependsOn: ['sleep'] }, () => 1)
+export const leaves = new Flow<{ name: string }>({ slug: 'leaves', timeout: 1 })
+  .step({ slug: 'work' }, () => {
+    process.once('exit', () => { for (const until = Date.now() + 6000; Date.now() < until; ); })
+    return 'worked'
+  })
 export const greet = new Flow<{ name: string }>({ slug: 'greet' }).step({ slug: 'say' }, ({ name }) => 'hello ' + name)
 `
 
@@ -33,9 +39,10 @@ afterEach(() => {
 })
 afterAll(() => project.dispose())
 
-function run(flow: string) {
-  const { npm_command: _, ...env } = process.env
-  const args = [BIN, 'run', 'flows.ts', '--flow', flow, '--input', '{"name": "you"}', '--memory']
+function run(flow: string, ...options: readonly string[]) {
+  const { npm_command: _, ...outer } = process.env
+  const env = { ...outer, SUPABASE_URL: '', STARFLOW_SQLITE_PATH: join(project.root, 'runs.db') }
+  const args = [BIN, 'run', 'flows.ts', '--flow', flow, '--input', '{"name": "you"}', ...options]
   const child = spawn(process.execPath, args, { cwd: project.root, env, stdio: ['ignore', 'pipe', 'pipe'] })
   children.add(child)
   let output = ''
@@ -91,6 +98,13 @@ describe('a handler that never yields under starflow run', () => {
     expect(code, output).toBe(1)
     expect(output).toContain('A handler has not yielded for')
   })
+
+  test('in memory takes its run with it, and nothing says that the run can go on', async () => {
+    const { code, output } = await run('hurried', '--memory').ended
+    expect(code, output).toBe(1)
+    expect(output).toContain('Its run was kept in memory only, and is gone.')
+    expect(output).not.toContain('--resume')
+  })
 })
 
 describe('a run that yields', () => {
@@ -98,6 +112,13 @@ describe('a run that yields', () => {
     const { code, output } = await run('greet').ended
     expect(code, output).toBe(0)
     expect(output).toContain('hello you')
+  })
+
+  test('may take its time to leave once it has ended', async () => {
+    const { code, output } = await run('leaves').ended
+    expect(code, output).toBe(0)
+    expect(output).toContain('worked')
+    expect(output).not.toContain('has not yielded')
   })
 
   test('gets the signal, and gives its run back by itself', async () => {

@@ -124,7 +124,9 @@ async function runOn(
 
   view.note(`Run ${runId} of ${flow.slug}, kept in ${store.place}.`)
   let ended: RunRecord
-  const stopTelling = tellRunGuard({ runId, longestTimeoutSeconds: longestTimeoutSeconds(flow) })
+  const stopTelling = tellRunGuard({
+    ...{ runId, isKept: store.isKept, longestTimeoutSeconds: longestTimeoutSeconds(flow) },
+  })
   try {
     const parts = { store, flow, runId, interruption, engine, note: view.note, stay: options.wait === true }
     ended = await new EventFollower(store.adapter, runId, view.show).during(executeRun(parts))
