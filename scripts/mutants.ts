@@ -1,6 +1,7 @@
 /**
  * Changes the SQL core and the workers in one place at a time, and looks whether a test fails: `npm run mutants`. The checkout
- * is not touched: tests are given the changed file by the environment (mutants/mutant-in-place.ts).
+ * is not touched: tests are given the changed file by the environment (mutants/mutant-in-place.ts). A worker that a test starts as a
+ * process loads the file as it stands, so a change of it may survive that only such a test would notice.
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

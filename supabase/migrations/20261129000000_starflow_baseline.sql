@@ -4733,7 +4733,7 @@ begin
   perform pgflow._recover_stalled_tasks(array(select distinct t.run_id from unnest(v_lost) t where t.status = 'started'));
   return v_sent;
 end $$;
-comment on function pgflow.repair_liveness(uuid[], integer) is 'Sends the messages again that liveness_audit misses or finds hidden for ever, each for the time when its task is due and to the queue that serves its step, and moves the ids of queues that began anew beyond those that tasks know. At most max_tasks of them, of these runs or of all: returns how many were sent, and is to be called until that is 0. Steps and runs without a next actor are defects: report them.';
+comment on function pgflow.repair_liveness(uuid[], integer) is 'Sends the messages again that liveness_audit misses or finds hidden for ever, each for the time when its task is due and to the queue that serves its step, and moves the ids of queues that count from 1 again beyond those that tasks know. At most max_tasks of them, of these runs or of all: returns how many were sent, and is to be called until that is 0. Steps and runs without a next actor are defects: report them.';
 
 -- 50_recovery/requeue_stalled_tasks.sql
 -- Called by cron and by workers that met a stalled task. Ends the waits that are due and sends the messages of parked tasks whose time comes, too. Takes runs in id order with skip locked (a busy run is alive,

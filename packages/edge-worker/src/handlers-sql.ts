@@ -346,9 +346,9 @@ class Loan {
     return this.#pending > 0 || this.#kept.size > 0
   }
 
-  /** It waits for a connection of its own, and all of them are in use. */
+  /** It waits for a connection for itself, and others have all of them. One that holds some starves itself. */
   get isStarved(): boolean {
-    return this.#starving > 0
+    return this.#starving > 0 && this.#kept.size === 0
   }
 
   end(): void {

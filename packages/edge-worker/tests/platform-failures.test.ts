@@ -125,3 +125,19 @@ test('what a handler throws by itself counts, although it looks like a lost conn
   await until(async () => (await taskOf(runId, 'work')).status === 'failed')
   expect(await taskOf(runId, 'work')).toMatchObject({ counted: 2, forgiven: 0 })
 })
+
+test('a step that waits for a connection while it holds the only one itself has used up its attempts', async () => {
+  const flow = new Flow({ slug: 'starvesItself', timeout: 1, maxAttempts: 2, baseDelay: 0 }).step(
+    { slug: 'work' },
+    async (_input, ctx) => {
+      await ctx.sql.reserve()
+      await ctx.sql.reserve()
+    },
+  )
+  const worker = workerFunctionOn(url, flow, { maxPgConnections: 2 })
+  running.push(worker)
+  await worker.ask()
+  const runId = await start(flow)
+  await until(async () => (await taskOf(runId, 'work')).status === 'failed')
+  expect(await taskOf(runId, 'work')).toMatchObject({ counted: 2, forgiven: 0 })
+})

@@ -15,10 +15,9 @@ export interface ProjectNeeds extends Needs {
   readonly grouped: Needs
 }
 
-/** A worker's default, in @starflow/edge-worker. */
-export const DEFAULT_CONNECTIONS = 4
 /** Edge functions that a hosted project may have, by plan (docs/operations/limits.md). */
 const MOST_FUNCTIONS = { Free: 100, Pro: 500 } as const
+
 /** What these worker functions of some flows need. */
 export async function needsOf(
   flows: readonly ExportedFlow[],
@@ -74,10 +73,11 @@ function withGrouped(grouped: number, now: number): string[] {
 }
 
 async function sum(functions: readonly WorkerFunction[]): Promise<Needs> {
+  const { DEFAULT_MAX_PG_CONNECTIONS } = await import('@starflow/edge-worker')
   const settings = functions.map(({ flow, stepSlugs }) =>
     stepSlugs.length === 0
-      ? [DEFAULT_CONNECTIONS]
-      : stepSlugs.map((stepSlug) => flow.workers?.connections[stepSlug] ?? DEFAULT_CONNECTIONS),
+      ? [DEFAULT_MAX_PG_CONNECTIONS]
+      : stepSlugs.map((stepSlug) => flow.workers?.connections[stepSlug] ?? DEFAULT_MAX_PG_CONNECTIONS),
   )
   return {
     functions: functions.length,

@@ -1,6 +1,6 @@
 import type { Sql } from '@starflow/core'
 import { evaluateProject } from '../functions/generation.ts'
-import { DEFAULT_CONNECTIONS, heldConnections } from '../functions/project-needs.ts'
+import { heldConnections } from '../functions/project-needs.ts'
 import type { Project } from '../project/project.ts'
 
 /** How many connections the workers of each queue may have. */
@@ -32,23 +32,25 @@ export interface ConnectionBudget extends ConnectionLimits {
  * the default of a worker is assumed.
  */
 export async function readConnectionSettings(project: Project): Promise<ConnectionSettings> {
+  const { DEFAULT_MAX_PG_CONNECTIONS } = await import('@starflow/edge-worker')
   const assumed = (why: string) => ({
     byQueue: new Map<string, number>(),
-    otherwise: DEFAULT_CONNECTIONS,
-    source: `${why}: ${DEFAULT_CONNECTIONS} connections a worker are assumed, the default`,
+    otherwise: DEFAULT_MAX_PG_CONNECTIONS,
+    source: `${why}: ${DEFAULT_MAX_PG_CONNECTIONS} connections a worker are assumed, the default`,
   })
   try {
     const { flows } = await evaluateProject(project)
     if (flows.length === 0) return assumed('There are no flows in this folder')
     const settings = flows.flatMap(({ flowSlug, routes, workers }) =>
       routes === undefined
-        ? [[flowSlug.toLowerCase(), DEFAULT_CONNECTIONS] as const]
+        ? [[flowSlug.toLowerCase(), DEFAULT_MAX_PG_CONNECTIONS] as const]
         : routes.map(
-            ({ queueName, stepSlug }) => [queueName, workers?.connections[stepSlug] ?? DEFAULT_CONNECTIONS] as const,
+            ({ queueName, stepSlug }) =>
+              [queueName, workers?.connections[stepSlug] ?? DEFAULT_MAX_PG_CONNECTIONS] as const,
           ),
     )
     const source = "As the settings of this project's workers say"
-    return { byQueue: new Map(settings), otherwise: DEFAULT_CONNECTIONS, source }
+    return { byQueue: new Map(settings), otherwise: DEFAULT_MAX_PG_CONNECTIONS, source }
   } catch (error) {
     return assumed(`The flow modules could not be evaluated (${(error as Error).message})`)
   }
